@@ -1,0 +1,29 @@
+"""Slot lending: bound the concurrency of a tree of tasks with one pool, without deadlock.
+
+`Pool` is the rule itself, a deterministic state machine that waits for nothing; front ends wait and wake.
+"""
+
+from slotlending.errors import BadCap, JobNotLeaf, NotAdmitted, NotKnown, ParentNotInFlight, Refused, RunKnown
+from slotlending.explain import Explanation, SlotWait, Wait, Waits
+from slotlending.pool import Pool, Statistics
+from slotlending.snapshot import Answer, Grant, RunState, Snapshot
+
+__all__ = [
+    "Answer",
+    "BadCap",
+    "Explanation",
+    "Grant",
+    "JobNotLeaf",
+    "NotAdmitted",
+    "NotKnown",
+    "ParentNotInFlight",
+    "Pool",
+    "Refused",
+    "RunKnown",
+    "RunState",
+    "SlotWait",
+    "Snapshot",
+    "Statistics",
+    "Wait",
+    "Waits",
+]

@@ -1,0 +1,61 @@
+"""The refusals of the rules, one class each.
+
+Every refused call raises one of these, carries the rule's code and the offending value, and leaves the pool as it was.
+The codes are those of the port protocol, so a refusal reads the same in every language.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = ["BadCap", "JobNotLeaf", "NotAdmitted", "NotKnown", "ParentNotInFlight", "Refused", "RunKnown"]
+
+
+class Refused(Exception):
+    """A call that the rules refuse. ``code`` names the rule's answer, ``value`` is what was offered."""
+
+    code: ClassVar[str]
+
+    def __init__(self, value: object, message: str) -> None:
+        super().__init__(f"{self.code}: {message}")
+        self.value = value
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[Refused], tuple[object, str]]:
+        return type(self), (self.value, self.message)
+
+
+class BadCap(Refused, ValueError):
+    """R1, R8: a cap is an integer of at least 1."""
+
+    code = "bad_cap"
+
+
+class RunKnown(Refused):
+    """R2: the pool still knows a run of this id (waiting, in flight or parked)."""
+
+    code = "run_known"
+
+
+class ParentNotInFlight(Refused):
+    """R2: only a run in flight can be a parent; afterwards its children ask without one, naming its job."""
+
+    code = "parent_not_in_flight"
+
+
+class JobNotLeaf(Refused):
+    """R2: runs belong to leaf jobs, so no job with a known run may lie above or below another."""
+
+    code = "job_not_leaf"
+
+
+class NotAdmitted(Refused):
+    """R3: a run that still waits cannot finish; it can be cancelled."""
+
+    code = "not_admitted"
+
+
+class NotKnown(Refused, LookupError):
+    """R3, R5: never asked, finished, cancelled or parked (a parked run has finished)."""
+
+    code = "not_known"

@@ -1,0 +1,240 @@
+"""R6: which waiter gets a freed pool slot.
+
+An order answers one question, ``pick``, and is told of everything that its answer may depend on: who starts to wait
+(``join``), who stops (``leave``, with or without a pool slot), and which job a pool slot is charged to or uncharged
+from. It knows no loans, parents or caps.
+
+Two orders ship. `Fifo` serves the run that has waited longest. `FewestHeldFirst`, the default, goes from the root of
+the job tree down, at each node to the child that has the least ``(held, place)`` among those with a run waiting at or
+below them, and inside a leaf job to the run that has waited longest. The tie-break gives the place:
+
+``served``
+    the children with a waiting run stand in a line: join at the end when the first run starts to wait, go to the end
+    when a run at or below gets a pool slot while others there still wait, leave when none waits. The default.
+``oldest``
+    the arrival of the longest-waiting run at or below. With as many busy jobs as slots it falls back to first come,
+    first served: a job whose only slot came back holds nothing again and has the older backlog.
+
+Costs, for a job tree of depth d with j waiting jobs: O(1) for `Fifo`; O(d log j) a call for `FewestHeldFirst`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable
+from typing import Protocol, TypeAlias, TypeVar
+
+from slotlending.heap import LeastFirst
+from slotlending.jobs import Job, JobNode, JobTree
+
+__all__ = [
+    "FEWEST_HELD",
+    "FIFO",
+    "OLDEST",
+    "ORDERS",
+    "SERVED",
+    "TIES",
+    "FewestHeldFirst",
+    "Fifo",
+    "Line",
+    "Order",
+    "Waiter",
+]
+
+# A node's path, and the names of its children that have a waiting run, in line order.
+Line: TypeAlias = tuple[Job, tuple[Hashable, ...]]
+
+FIFO, FEWEST_HELD = "fifo", "fewest_held"
+ORDERS = (FEWEST_HELD, FIFO)
+SERVED, OLDEST = "served", "oldest"
+TIES = (SERVED, OLDEST)
+
+
+class Waiter(Protocol):
+    """What an order needs of a waiting run: its job, and a number that grows with every arrival."""
+
+    node: JobNode
+    arrival: int
+
+
+W = TypeVar("W", bound=Waiter)
+
+
+class Order(Protocol[W]):
+    """Which waiter gets a freed pool slot."""
+
+    def join(self, run: W) -> None:
+        """The run starts to wait. Arrivals grow from call to call."""
+
+    def leave(self, run: W, *, granted: bool) -> None:
+        """The run waits no longer; ``granted`` if it got a pool slot (a loan or a cancel moves nobody)."""
+
+    def pick(self) -> W:
+        """The waiter whom the next pool slot goes to. Somebody waits."""
+
+    def charge(self, node: JobNode, slots: int) -> None:
+        """The job takes this many pool slots more (-1: one fewer)."""
+
+    def lines(self) -> Iterable[Line]:
+        """The line of every node that has one (`served` only; the other orders are told by the arrivals alone)."""
+
+    def restore(self, runs: Iterable[W], lines: Iterable[Line]) -> None:
+        """These runs wait, by arrival, and stand in these lines. Nobody has joined before."""
+
+
+class Fifo(Order[W]):
+    """First come, first served, whatever the job."""
+
+    __slots__ = ("_queue",)
+
+    def __init__(self) -> None:
+        self._queue: OrderedDict[W, None] = OrderedDict()
+
+    def join(self, run: W) -> None:
+        self._queue[run] = None
+
+    def leave(self, run: W, *, granted: bool) -> None:
+        del self._queue[run]
+
+    def pick(self) -> W:
+        return next(iter(self._queue))
+
+    def charge(self, node: JobNode, slots: int) -> None:
+        up = node.up
+        while up is not None:
+            node.held += slots
+            node, up = up, up.up
+
+    def lines(self) -> Iterable[Line]:
+        return ()
+
+    def restore(self, runs: Iterable[W], lines: Iterable[Line]) -> None:
+        self._queue = OrderedDict.fromkeys(runs)
+
+
+class FewestHeldFirst(Order[W]):
+    """Fewest held first over the tree of jobs, with either tie-break.
+
+    Kept true between calls: a node stands in its parent's line iff a run waits at or below it, under the key
+    ``(held, place)``; under `oldest` it stands in its parent's ages too, under ``place``. Only nodes with a waiting
+    run below have a line, and only leaf jobs with one have a queue, in which runs stand by arrival.
+    """
+
+    __slots__ = ("_ages", "_lines", "_oldest", "_places", "_queues", "_tree")
+
+    def __init__(self, tree: JobTree, tie: str = SERVED) -> None:
+        self._tree = tree
+        self._oldest = tie == OLDEST
+        self._places = 0  # the last place given in any line; places are only compared inside one line
+        self._queues: dict[JobNode, OrderedDict[W, None]] = {}
+        self._lines: dict[JobNode, LeastFirst[JobNode]] = {}
+        self._ages: dict[JobNode, LeastFirst[JobNode]] = {}
+
+    def join(self, run: W) -> None:
+        node = run.node
+        queue = self._queues.get(node)
+        if queue is None:
+            queue = self._queues[node] = OrderedDict()
+        queue[run] = None
+        up = node.up
+        while up is not None:
+            node.waiting += 1
+            if node.waiting == 1:
+                self._places += 1
+                node.place = run.arrival if self._oldest else self._places
+                self._stand(up, node)
+            node, up = up, up.up
+
+    def leave(self, run: W, *, granted: bool) -> None:
+        node = run.node
+        queue = self._queues[node]
+        del queue[run]
+        if not queue:
+            del self._queues[node]
+        up = node.up
+        while up is not None:
+            node.waiting -= 1
+            if not node.waiting:
+                self._step_out(up, node)
+            elif self._oldest:
+                oldest = next(iter(queue)).arrival if node is run.node else self._ages[node].least().place
+                if oldest != node.place:
+                    node.place = oldest
+                    self._stand(up, node)
+            elif granted:
+                self._places += 1
+                node.place = self._places
+                self._stand(up, node)
+            node, up = up, up.up
+
+    def pick(self) -> W:
+        lines = self._lines
+        node = self._tree.root
+        line = lines.get(node)
+        while line is not None:
+            node = line.least()
+            line = lines.get(node)
+        return next(iter(self._queues[node]))
+
+    def charge(self, node: JobNode, slots: int) -> None:
+        up = node.up
+        while up is not None:
+            node.held += slots
+            if node.waiting:
+                self._lines[up].set(node, (node.held, node.place))
+            node, up = up, up.up
+
+    def lines(self) -> Iterable[Line]:
+        if self._oldest:
+            return ()
+        return [
+            (up.path, tuple([node.path[-1] for node in sorted(line, key=_place)])) for up, line in self._lines.items()
+        ]
+
+    def restore(self, runs: Iterable[W], lines: Iterable[Line]) -> None:
+        if self._oldest:
+            for run in runs:
+                self.join(run)
+            return
+        for run in runs:
+            node = run.node
+            queue = self._queues.get(node)
+            if queue is None:
+                queue = self._queues[node] = OrderedDict()
+            queue[run] = None
+            up = node.up
+            while up is not None:
+                node.waiting += 1
+                node, up = up, up.up
+        for path, names in lines:
+            up = self._tree.nodes[path] if path else self._tree.root
+            line = self._lines[up] = LeastFirst()
+            for name in names:
+                self._places += 1
+                node = self._tree.nodes[(*path, name)]
+                node.place = self._places
+                line.set(node, (node.held, node.place))
+
+    def _stand(self, up: JobNode, node: JobNode) -> None:
+        """The node stands in its parent's line, at its place."""
+        line = self._lines.get(up)
+        if line is None:
+            line = self._lines[up] = LeastFirst()
+        line.set(node, (node.held, node.place))
+        if self._oldest:
+            ages = self._ages.get(up)
+            if ages is None:
+                ages = self._ages[up] = LeastFirst()
+            ages.set(node, node.place)
+
+    def _step_out(self, up: JobNode, node: JobNode) -> None:
+        """The node leaves its parent's line."""
+        for lines in (self._lines, self._ages) if self._oldest else (self._lines,):
+            line = lines[up]
+            line.discard(node)
+            if not line:
+                del lines[up]
+
+
+def _place(node: JobNode) -> int:
+    return node.place
