@@ -1,0 +1,109 @@
+"""The state that every rule works on, and the draft in which a rule writes the next one.
+
+The fields and their words are those of SEMANTICS 2 and of the port protocol. Nothing is kept that can be counted or
+looked up: what a job holds, who the borrower is, which children wait are all found by their definition, slowly and
+plainly. That is what makes this the oracle.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+__all__ = ["Draft", "Job", "Outcome", "Refusal", "Run", "RunId", "State"]
+
+RunId: TypeAlias = str
+Job: TypeAlias = tuple[str, ...]
+
+
+class Run(NamedTuple):
+    """One known run; see SEMANTICS 2."""
+
+    run: RunId
+    phase: str
+    token: str
+    lent: bool
+    level: int
+    parent: RunId | None
+    job: Job
+    children: tuple[RunId, ...]
+
+
+class State(NamedTuple):
+    """A pool's whole state; see SEMANTICS 2."""
+
+    cap: int
+    taken: int
+    runs: frozenset[Run]
+    waiting: tuple[RunId, ...]
+    lines: frozenset[tuple[Job, tuple[str, ...]]]
+    order: str
+    tie: str
+    relend: bool
+
+
+class Outcome(NamedTuple):
+    """What one call led to: the next state, who got a slot and as what, whose pool slot became a loan."""
+
+    state: State
+    granted: tuple[tuple[RunId, str], ...]
+    relent: tuple[RunId, ...]
+
+
+class Refusal(Exception):
+    """A call that the rules refuse, with the code of SEMANTICS."""
+
+    def __init__(self, code: str, value: object) -> None:
+        super().__init__(f"{code}: {value!r}")
+        self.code = code
+        self.value = value
+
+
+class Draft:
+    """The next state, being written."""
+
+    def __init__(self, state: State) -> None:
+        self.cap, self.taken, runs, waiting, lines, self.order, self.tie, self.relend = state
+        self.runs = {run.run: run for run in runs}
+        self.waiting = list(waiting)
+        self.lines = {node: list(line) for node, line in lines}
+        self.granted: list[tuple[RunId, str]] = []
+        self.relent: list[RunId] = []
+
+    def done(self) -> Outcome:
+        """The finished state and answer."""
+        state = State(
+            self.cap,
+            self.taken,
+            frozenset(self.runs.values()),
+            tuple(self.waiting),
+            frozenset((node, tuple(line)) for node, line in self.lines.items()),
+            self.order,
+            self.tie,
+            self.relend,
+        )
+        return Outcome(state, tuple(self.granted), tuple(self.relent))
+
+    def known_children(self, parent: RunId) -> list[Run]:
+        """The known runs that have this parent."""
+        return [run for run in self.runs.values() if run.parent == parent]
+
+    def held(self, job: Job) -> int:
+        """Pool slots of runs whose job lies at or below this one."""
+        return sum(run.token == "pool" and run.job[: len(job)] == job for run in self.runs.values())
+
+    def forget(self, run: RunId) -> Run:
+        """The run is known no longer."""
+        gone = self.runs.pop(run)
+        if gone.parent is not None and gone.parent in self.runs:
+            parent = self.runs[gone.parent]
+            self.runs[gone.parent] = parent._replace(children=tuple(c for c in parent.children if c != run))
+        return gone
+
+    def admit(self, run: RunId, token: str) -> None:
+        """The run has a slot from now on, as this token."""
+        admitted = self.runs[run]._replace(phase="in_flight", token=token)
+        self.runs[run] = admitted
+        if admitted.parent is not None:
+            parent = self.runs[admitted.parent]
+            self.runs[admitted.parent] = parent._replace(children=(*parent.children, run))
+        self.granted.append((run, token))
