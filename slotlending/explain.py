@@ -89,7 +89,9 @@ def explain(snapshot: Snapshot, waits: Waits | None) -> Explanation:
     """See `Pool.explain`. ``waits`` may name runs that the pool does not know (they asked for no slot)."""
     states = {state.run: state for state in snapshot.runs}
     borrowers = {
-        state.parent: state.run for state in snapshot.runs if state.token not in (NONE, POOL) and state.parent is not None
+        state.parent: state.run
+        for state in snapshot.runs
+        if state.token not in (NONE, POOL) and state.parent is not None
     }
     slot_waits = tuple(_slot_wait(states[run], states, borrowers, snapshot) for run in snapshot.waiting)
     others = None if waits is None else tuple((run, wait) for run, them in waits.items() for wait in them)

@@ -21,8 +21,8 @@ Costs, for a job tree of depth d with j waiting jobs: O(1) for `Fifo`; O(d log j
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
-from typing import Protocol, TypeAlias, TypeVar
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Protocol, TypeAlias
 
 from slotlending.heap import LeastFirst
 from slotlending.jobs import Job, JobNode, JobTree
@@ -38,7 +38,6 @@ __all__ = [
     "Fifo",
     "Line",
     "Order",
-    "Waiter",
 ]
 
 # A node's path, and the names of its children that have a waiting run, in line order.
@@ -50,26 +49,16 @@ SERVED, OLDEST = "served", "oldest"
 TIES = (SERVED, OLDEST)
 
 
-class Waiter(Protocol):
-    """What an order needs of a waiting run: its job, and a number that grows with every arrival."""
-
-    node: JobNode
-    arrival: int
-
-
-W = TypeVar("W", bound=Waiter)
-
-
-class Order(Protocol[W]):
+class Order(Protocol):
     """Which waiter gets a freed pool slot."""
 
-    def join(self, run: W) -> None:
-        """The run starts to wait. Arrivals grow from call to call."""
+    def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
+        """The run of this job starts to wait. Arrivals grow from call to call."""
 
-    def leave(self, run: W, *, granted: bool) -> None:
+    def leave(self, run: Hashable, node: JobNode, *, granted: bool) -> None:
         """The run waits no longer; ``granted`` if it got a pool slot (a loan or a cancel moves nobody)."""
 
-    def pick(self) -> W:
+    def pick(self) -> Hashable:
         """The waiter whom the next pool slot goes to. Somebody waits."""
 
     def charge(self, node: JobNode, slots: int) -> None:
@@ -78,25 +67,25 @@ class Order(Protocol[W]):
     def lines(self) -> Iterable[Line]:
         """The line of every node that has one (`served` only; the other orders are told by the arrivals alone)."""
 
-    def restore(self, runs: Iterable[W], lines: Iterable[Line]) -> None:
-        """These runs wait, by arrival, and stand in these lines. Nobody has joined before."""
+    def restore(self, waiting: Sequence[tuple[Hashable, JobNode]], lines: Iterable[Line]) -> None:
+        """These runs wait, arrived as 1, 2, ..., and stand in these lines. Nobody has joined before."""
 
 
-class Fifo(Order[W]):
+class Fifo(Order):
     """First come, first served, whatever the job."""
 
     __slots__ = ("_queue",)
 
     def __init__(self) -> None:
-        self._queue: OrderedDict[W, None] = OrderedDict()
+        self._queue: OrderedDict[Hashable, None] = OrderedDict()
 
-    def join(self, run: W) -> None:
+    def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
         self._queue[run] = None
 
-    def leave(self, run: W, *, granted: bool) -> None:
+    def leave(self, run: Hashable, node: JobNode, *, granted: bool) -> None:
         del self._queue[run]
 
-    def pick(self) -> W:
+    def pick(self) -> Hashable:
         return next(iter(self._queue))
 
     def charge(self, node: JobNode, slots: int) -> None:
@@ -108,16 +97,16 @@ class Fifo(Order[W]):
     def lines(self) -> Iterable[Line]:
         return ()
 
-    def restore(self, runs: Iterable[W], lines: Iterable[Line]) -> None:
-        self._queue = OrderedDict.fromkeys(runs)
+    def restore(self, waiting: Sequence[tuple[Hashable, JobNode]], lines: Iterable[Line]) -> None:
+        self._queue = OrderedDict.fromkeys(run for run, _ in waiting)
 
 
-class FewestHeldFirst(Order[W]):
+class FewestHeldFirst(Order):
     """Fewest held first over the tree of jobs, with either tie-break.
 
     Kept true between calls: a node stands in its parent's line iff a run waits at or below it, under the key
     ``(held, place)``; under `oldest` it stands in its parent's ages too, under ``place``. Only nodes with a waiting
-    run below have a line, and only leaf jobs with one have a queue, in which runs stand by arrival.
+    run below have a line, and only leaf jobs with one have a queue: their runs, with their arrivals, by arrival.
     """
 
     __slots__ = ("_ages", "_lines", "_oldest", "_places", "_queues", "_tree")
@@ -126,28 +115,27 @@ class FewestHeldFirst(Order[W]):
         self._tree = tree
         self._oldest = tie == OLDEST
         self._places = 0  # the last place given in any line; places are only compared inside one line
-        self._queues: dict[JobNode, OrderedDict[W, None]] = {}
+        self._queues: dict[JobNode, OrderedDict[Hashable, int]] = {}
         self._lines: dict[JobNode, LeastFirst[JobNode]] = {}
         self._ages: dict[JobNode, LeastFirst[JobNode]] = {}
 
-    def join(self, run: W) -> None:
-        node = run.node
+    def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
         queue = self._queues.get(node)
         if queue is None:
             queue = self._queues[node] = OrderedDict()
-        queue[run] = None
+        queue[run] = arrival
         up = node.up
         while up is not None:
             node.waiting += 1
             if node.waiting == 1:
                 self._places += 1
-                node.place = run.arrival if self._oldest else self._places
+                node.place = arrival if self._oldest else self._places
                 self._stand(up, node)
             node, up = up, up.up
 
-    def leave(self, run: W, *, granted: bool) -> None:
-        node = run.node
-        queue = self._queues[node]
+    def leave(self, run: Hashable, node: JobNode, *, granted: bool) -> None:
+        leaf = node
+        queue = self._queues[leaf]
         del queue[run]
         if not queue:
             del self._queues[node]
@@ -157,7 +145,7 @@ class FewestHeldFirst(Order[W]):
             if not node.waiting:
                 self._step_out(up, node)
             elif self._oldest:
-                oldest = next(iter(queue)).arrival if node is run.node else self._ages[node].least().place
+                oldest = queue[next(iter(queue))] if node is leaf else self._ages[node].least().place
                 if oldest != node.place:
                     node.place = oldest
                     self._stand(up, node)
@@ -167,7 +155,7 @@ class FewestHeldFirst(Order[W]):
                 self._stand(up, node)
             node, up = up, up.up
 
-    def pick(self) -> W:
+    def pick(self) -> Hashable:
         lines = self._lines
         node = self._tree.root
         line = lines.get(node)
@@ -191,17 +179,15 @@ class FewestHeldFirst(Order[W]):
             (up.path, tuple([node.path[-1] for node in sorted(line, key=_place)])) for up, line in self._lines.items()
         ]
 
-    def restore(self, runs: Iterable[W], lines: Iterable[Line]) -> None:
-        if self._oldest:
-            for run in runs:
-                self.join(run)
-            return
-        for run in runs:
-            node = run.node
+    def restore(self, waiting: Sequence[tuple[Hashable, JobNode]], lines: Iterable[Line]) -> None:
+        for arrival, (run, node) in enumerate(waiting, 1):
+            if self._oldest:
+                self.join(run, node, arrival)
+                continue
             queue = self._queues.get(node)
             if queue is None:
                 queue = self._queues[node] = OrderedDict()
-            queue[run] = None
+            queue[run] = arrival
             up = node.up
             while up is not None:
                 node.waiting += 1

@@ -46,7 +46,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from slotlending.errors import BadCap, NotAdmitted, NotKnown, ParentNotInFlight, RunKnown
@@ -77,29 +76,6 @@ class Statistics(NamedTuple):
     in_flight: int
     #: Runs that finished while their slot was lent.
     parked: int
-
-
-class _Run:
-    """A known run. Runs name one another by id, so that they form no reference cycles."""
-
-    __slots__ = ("arrival", "borrower", "children", "level", "node", "parent", "phase", "run", "token", "waiting")
-
-    def __init__(
-        self, run: Hashable, parent: Hashable | None, node: JobNode | None, level: int, phase: str, token: str
-    ) -> None:
-        self.run = run
-        self.parent = parent  # the run whose slot it may borrow or has borrowed
-        self.node = node  # None: alone in the job (run,), which nobody else has named yet
-        self.level = level
-        self.phase = phase
-        self.token = token
-        self.borrower: Hashable | None = None  # the child that its slot is out on loan to
-        self.children: OrderedDict[Hashable, None] | None = None  # those with a slot, in order of admission
-        self.waiting: OrderedDict[Hashable, None] | None = None  # those without, by arrival
-        self.arrival = 0
-
-
-_arrival = attrgetter("arrival")
 
 
 class Pool:
@@ -134,7 +110,21 @@ class Pool:
         ValueError: an order or tie-break that does not exist.
     """
 
-    __slots__ = ("_cap", "_clock", "_jobs", "_order", "_parked", "_relend", "_rules", "_runs", "_taken", "_waiting")
+    __slots__ = (
+        "_arrivals",
+        "_borrowers",
+        "_cap",
+        "_children",
+        "_clock",
+        "_jobs",
+        "_order",
+        "_parked",
+        "_queues",
+        "_relend",
+        "_rules",
+        "_runs",
+        "_taken",
+    )
 
     def __init__(self, cap: int, *, order: str = FEWEST_HELD, tie: str = SERVED, relend: bool = False) -> None:
         if order not in ORDERS:
@@ -151,12 +141,19 @@ class Pool:
         self._rules = (order, tie)
         self._relend = relend
         self._taken = 0  # = runs with a pool token = runs that hold a slot unlent
-        self._waiting = 0
         self._parked = 0
-        self._clock = 0  # numbers the arrivals
-        self._runs: dict[Hashable, _Run] = {}
+        # The known runs. Their states are immutable and replaced whole, so a snapshot is a copy of references. What
+        # would make a state grow is kept beside them, for runs that have any: the child on loan, the children with a
+        # slot by admission, the waiting children by arrival.
+        self._runs: dict[Hashable, RunState] = {}
+        self._borrowers: dict[Hashable, Hashable] = {}
+        self._children: dict[Hashable, OrderedDict[Hashable, None]] = {}
+        self._queues: dict[Hashable, OrderedDict[Hashable, None]] = {}
+        self._arrivals: dict[Hashable, int] = {}  # the waiting runs by arrival, each with a number that only grows
+        self._clock = 0  # the last such number
+        # A run that is alone in its own job (run,) is not in the tree of jobs until somebody else needs to see it.
         self._jobs = JobTree()
-        self._order: Order[_Run] = Fifo() if order == FIFO else FewestHeldFirst(self._jobs, tie)
+        self._order: Order = Fifo() if order == FIFO else FewestHeldFirst(self._jobs, tie)
 
     # -- the calls -----------------------------------------------------------------------------------------------
 
@@ -187,12 +184,12 @@ class Pool:
             NotAdmitted: it still waits for a slot.
             NotKnown: it was never asked, has finished before, or was cancelled.
         """
-        record = self._runs.get(run)
-        if record is None or record.phase == PARKED:
+        state = self._runs.get(run)
+        if state is None or state.phase == PARKED:
             raise NotKnown(run, f"run {run!r} is not in flight, so it cannot finish")
-        if record.phase == WAITING:
+        if state.phase == WAITING:
             raise NotAdmitted(run, f"run {run!r} waits for a slot, so it cannot finish; cancel it")
-        return self._end(record)
+        return self._end(state)
 
     def cancel(self, run: Hashable) -> Answer:
         """The run will not go on (R5): a waiting run leaves both queues, an admitted one gives its slot on.
@@ -202,14 +199,14 @@ class Pool:
         Raises:
             NotKnown: it is neither waiting nor in flight.
         """
-        record = self._runs.get(run)
-        if record is None or record.phase == PARKED:
+        state = self._runs.get(run)
+        if state is None or state.phase == PARKED:
             raise NotKnown(run, f"run {run!r} is neither waiting nor in flight, so it cannot be cancelled")
-        if record.phase == WAITING:
-            self._unqueue(record, granted=False)
-            self._forget(record)
+        if state.phase == WAITING:
+            self._unqueue(state, granted=False)
+            self._forget(state)
             return _NOTHING
-        return self._end(record)
+        return self._end(state)
 
     def resize(self, cap: int) -> Answer:
         """Change the cap (R8). Raising it serves waiters in this step; lowering it revokes nothing.
@@ -225,31 +222,19 @@ class Pool:
 
     def snapshot(self) -> Snapshot:
         """The whole state, immutable, and hashable as the run ids are."""
-        states = [
-            _new(
-                RunState,
-                (
-                    record.run,
-                    record.phase,
-                    record.token,
-                    record.borrower is not None,
-                    record.level,
-                    record.parent,
-                    (record.run,) if record.node is None else record.node.path,
-                    tuple(record.children) if record.children else (),
-                ),
-            )
-            for record in self._runs.values()
-        ]
-        waiting: tuple[Hashable, ...] = ()
-        lines: frozenset[Line] = _NO_LINES
-        if self._waiting:
-            records = [record for record in self._runs.values() if record.phase == WAITING]
-            records.sort(key=_arrival)
-            waiting = tuple([record.run for record in records])
-            lines = frozenset(self._order.lines())
+        waiting = self._arrivals
         snapshot: Snapshot = _new(
-            Snapshot, (self._cap, self._taken, frozenset(states), waiting, lines, *self._rules, self._relend)
+            Snapshot,
+            (
+                self._cap,
+                self._taken,
+                frozenset(self._runs.values()),
+                tuple(waiting),
+                frozenset([(parent, tuple(children)) for parent, children in self._children.items()]),
+                frozenset(self._order.lines()) if waiting else _NO_LINES,
+                *self._rules,
+                self._relend,
+            ),
         )
         return snapshot
 
@@ -257,23 +242,19 @@ class Pool:
     def restore(cls, snapshot: Snapshot) -> Pool:
         """A pool in the state that a snapshot tells."""
         pool = cls.__new__(cls)
-        cap, taken, states, waiting, lines, order, tie, relend = snapshot
+        cap, taken, states, waiting, children, lines, order, tie, relend = snapshot
         pool._set_up(cap, order, tie, relend)
         pool._taken = taken
-        runs = pool._runs
+        pool._runs = runs = {state[0]: state for state in states}
         nodes = pool._jobs.nodes
-        loans = []
-        for run, phase, token, _, level, parent, job, children in states:
+        for run, phase, token, _, _, parent, job in states:
             node = nodes.get(job)
             if node is None:
                 node = pool._jobs.enter(job)
             else:
                 node.runs += 1
-            runs[run] = record = _Run(run, parent, node, level, phase, token)
-            if children:
-                record.children = OrderedDict.fromkeys(children)
             if token == LOAN:
-                loans.append((parent, run))
+                pool._borrowers[parent] = run
             elif token == POOL:
                 up = node.up
                 while up is not None:
@@ -281,31 +262,32 @@ class Pool:
                     node, up = up, up.up
             if phase == PARKED:
                 pool._parked += 1
-        for parent, run in loans:
-            runs[parent].borrower = run
+        for parent, admitted in children:
+            pool._children[parent] = OrderedDict.fromkeys(admitted)
         if waiting:
-            pool._waiting = pool._clock = len(waiting)
-            records = [runs[run] for run in waiting]
-            for arrival, record in enumerate(records, 1):
-                record.arrival = arrival
-                if record.parent is not None:
-                    pool._queue_up(runs[record.parent], record)
-            pool._order.restore(records, lines)
+            pool._clock = len(waiting)
+            queue = []
+            for arrival, run in enumerate(waiting, 1):
+                pool._arrivals[run] = arrival
+                state = runs[run]
+                queue.append((run, nodes[state.job]))
+                if state.parent is not None:
+                    pool._queue_up(state.parent, run)
+            pool._order.restore(queue, lines)
         return pool
 
     def statistics(self) -> Statistics:
         """Counts at this moment, in constant time."""
-        in_flight = len(self._runs) - self._waiting - self._parked
+        waiting = len(self._arrivals)
+        in_flight = len(self._runs) - waiting - self._parked
         free = max(self._cap - self._taken, 0)
-        return Statistics(self._cap, self._taken, free, self._waiting, in_flight, self._parked)
+        return Statistics(self._cap, self._taken, free, waiting, in_flight, self._parked)
 
     def held(self, job: Job) -> int:
         """Pool slots charged to runs whose job lies at or below this path, parked runs included; ``()`` is all."""
         if not job:
             return self._taken
-        first = self._runs.get(job[0])
-        if first is not None:
-            self._node(first)
+        self._show(job[0])
         node = self._jobs.nodes.get(job)
         return 0 if node is None else node.held
 
@@ -324,8 +306,8 @@ class Pool:
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    def _judge(self, run: Hashable, parent: Hashable | None, job: Job | None) -> tuple[_Run | None, Job | None]:
-        """R2's refusals, in its order, and the job: None for a run that is alone in its own. Nothing seen changes."""
+    def _judge(self, run: Hashable, parent: Hashable | None, job: Job | None) -> tuple[RunState | None, Job]:
+        """R2's refusals, in its order; the parent, and the job that the run will belong to. Nothing seen changes."""
         known = self._runs.get(run)
         if known is not None:
             raise RunKnown(run, f"run {run!r} is known: {known.phase}")
@@ -338,169 +320,207 @@ class Pool:
                 phase = "not known" if lender is None else lender.phase
                 raise ParentNotInFlight(parent, f"parent {parent!r} of run {run!r} is not in flight: {phase}")
             if job is None:
-                return lender, self._node(lender).path
+                return lender, lender.job
         if job is None:
-            if (run,) not in self._jobs.nodes:
-                return None, None
             job = (run,)
+            if job not in self._jobs.nodes:
+                return None, job
         elif not isinstance(job, tuple):
             raise TypeError(f"a job is a tuple of names such as ('app', 'update'), not {job!r}")
         elif job:
-            first = self._runs.get(job[0])
-            if first is not None:
-                self._node(first)
+            self._show(job[0])
         self._jobs.judge(job)
         return lender, job
 
-    def _node(self, record: _Run) -> JobNode:
-        """The record's place in the tree of jobs. One alone in its own job enters the tree when that first matters."""
-        node = record.node
+    def _show(self, run: Hashable) -> None:
+        """If a run of this id is alone in its own job, it enters the tree of jobs."""
+        state = self._runs.get(run)
+        if state is not None:
+            self._node(state)
+
+    def _node(self, state: RunState) -> JobNode:
+        """The place of a known run's job in the tree of jobs, which one alone in its job enters now."""
+        node = self._jobs.nodes.get(state.job)
         if node is None:
-            node = record.node = self._jobs.enter((record.run,))
-            node.held = int(record.token == POOL)
+            node = self._jobs.enter(state.job)
+            node.held = int(state.token == POOL)
         return node
 
-    def _admit(self, run: Hashable, lender: _Run | None, job: Job | None) -> Answer | None:
+    def _enter(self, run: Hashable, lender: RunState | None, job: Job, token: str) -> RunState:
+        """A new known run, which has a slot (in no list yet) or waits (in no queue yet)."""
+        if lender is not None:
+            self._node(lender)
+            self._jobs.enter(job)
+        elif len(job) > 1 or job[0] != run or job in self._jobs.nodes:
+            self._jobs.enter(job)
+        state: RunState = _new(
+            RunState,
+            (
+                run,
+                WAITING if token == NONE else IN_FLIGHT,
+                token,
+                False,
+                1 if lender is None else lender.level + 1,
+                None if lender is None else lender.run,
+                job,
+            ),
+        )
+        self._runs[run] = state
+        return state
+
+    def _admit(self, run: Hashable, lender: RunState | None, job: Job) -> Answer | None:
         """R2.1 and R2.2: a slot for a new run at once, if there is one."""
-        if lender is not None and lender.borrower is None:
+        if lender is not None and not lender.lent:
             token = LOAN
         elif self._taken < self._cap:
             token = POOL
         else:
             return None
-        record = self._enter(run, lender, None if job is None else self._jobs.enter(job))
-        answer: Answer = _new(Answer, ((self._hand_over(record, lender, token),), ()))
+        self._hand_over(self._enter(run, lender, job, token))
+        answer: Answer = _new(Answer, (((run, token),), ()))
         return answer
 
-    def _wait(self, run: Hashable, lender: _Run | None, job: Job | None) -> Answer:
+    def _wait(self, run: Hashable, lender: RunState | None, job: Job) -> Answer:
         """R2.3: the run waits in two queues at once."""
-        record = self._enter(run, lender, self._jobs.enter((run,) if job is None else job))
+        state = self._enter(run, lender, job, NONE)
         if lender is not None:
-            self._queue_up(lender, record)
+            self._queue_up(lender.run, run)
         self._clock += 1
-        record.arrival = self._clock
-        self._waiting += 1
-        self._order.join(record)
+        self._arrivals[run] = self._clock
+        self._order.join(run, self._node(state), self._clock)
         return _NOTHING
 
-    def _enter(self, run: Hashable, lender: _Run | None, node: JobNode | None) -> _Run:
-        if lender is None:
-            record = _Run(run, None, node, 1, WAITING, NONE)
-        else:
-            record = _Run(run, lender.run, node, lender.level + 1, WAITING, NONE)
-        self._runs[run] = record
-        return record
-
-    @staticmethod
-    def _queue_up(lender: _Run, record: _Run) -> None:
-        if lender.waiting is None:
-            lender.waiting = OrderedDict()
-        lender.waiting[record.run] = None
+    def _queue_up(self, parent: Hashable, run: Hashable) -> None:
+        queue = self._queues.get(parent)
+        if queue is None:
+            queue = self._queues[parent] = OrderedDict()
+        queue[run] = None
 
     # -- slots that go out ---------------------------------------------------------------------------------------
 
-    def _hand_over(self, record: _Run, lender: _Run | None, token: str) -> Grant:
-        """A slot, its parent's or the pool's, for a run that is in no queue (any more)."""
+    def _hand_over(self, state: RunState) -> None:
+        """The run, in no queue (any more), has its slot from now on: its parent's, or one of the pool."""
+        run, _, token, _, _, parent, job = state
         if token == POOL:
             self._taken += 1
-            if record.node is not None:
-                self._order.charge(record.node, 1)
+            node = self._jobs.nodes.get(job)
+            if node is not None:
+                self._order.charge(node, 1)
         else:
-            assert lender is not None
-            lender.borrower = record.run
-        record.phase = IN_FLIGHT
-        record.token = token
-        if lender is not None:
-            if lender.children is None:
-                lender.children = OrderedDict()
-            lender.children[record.run] = None
-        return record.run, token
+            self._lend(parent, run)
+        if parent is not None:
+            children = self._children.get(parent)
+            if children is None:
+                children = self._children[parent] = OrderedDict()
+            children[run] = None
+
+    def _lend(self, lender: Hashable, borrower: Hashable) -> None:
+        self._borrowers[lender] = borrower
+        run, phase, token, _, level, parent, job = self._runs[lender]
+        self._runs[lender] = _new(RunState, (run, phase, token, True, level, parent, job))
+
+    def _grant(self, run: Hashable, token: str) -> tuple[Hashable, str]:
+        """A waiting run gets a slot: it leaves both queues in this step."""
+        state = self._runs[run]
+        self._unqueue(state, granted=token == POOL)
+        _, _, _, _, level, parent, job = state
+        self._runs[run] = state = _new(RunState, (run, IN_FLIGHT, token, False, level, parent, job))
+        self._hand_over(state)
+        return run, token
 
     def _serve(self, relent: tuple[Hashable, ...] = ()) -> Answer:
         """Hand out free pool slots to waiters, one by one, the order asked anew for each (R6, R8)."""
         granted = []
-        while self._waiting and self._taken < self._cap:
-            record = self._order.pick()
-            lender = self._unqueue(record, granted=True)
-            granted.append(self._hand_over(record, lender, POOL))
+        while self._arrivals and self._taken < self._cap:
+            granted.append(self._grant(self._order.pick(), POOL))
         return Answer(tuple(granted), relent) if granted or relent else _NOTHING
 
-    def _unqueue(self, record: _Run, *, granted: bool) -> _Run | None:
-        """A waiting run leaves both queues in one step. Returns its parent."""
-        self._waiting -= 1
-        self._order.leave(record, granted=granted)
-        if record.parent is None:
-            return None
-        lender = self._runs[record.parent]
-        assert lender.waiting is not None
-        del lender.waiting[record.run]
-        return lender
+    def _unqueue(self, state: RunState, *, granted: bool) -> None:
+        """A waiting run leaves both queues."""
+        run, parent = state.run, state.parent
+        del self._arrivals[run]
+        self._order.leave(run, self._jobs.nodes[state.job], granted=granted)
+        if parent is not None:
+            queue = self._queues[parent]
+            del queue[run]
+            if not queue:
+                del self._queues[parent]
 
     # -- slots that come back ------------------------------------------------------------------------------------
 
-    def _end(self, record: _Run) -> Answer:
+    def _end(self, state: RunState) -> Answer:
         """R3: an admitted run has finished or was cancelled."""
-        borrower = record.borrower
-        if record.waiting:
-            for child in record.waiting:
-                self._runs[child].parent = None
-            record.waiting = None
-        if record.children:
-            for child in record.children:
-                if child != borrower:
-                    self._runs[child].parent = None
-            record.children = None
-        if borrower is not None:
-            record.children = OrderedDict.fromkeys((borrower,))
-            record.phase = PARKED
-            self._parked += 1
-            return _NOTHING
-        return self._give_back(record)
-
-    def _give_back(self, record: _Run) -> Answer:
-        """R4: the slot of a run that has ended, and whose slot is unlent, goes back to where it came from."""
-        while record.token == LOAN:
-            assert record.parent is not None
-            lender = self._runs[record.parent]
-            self._forget(record)
-            lender.borrower = None
-            if lender.phase == IN_FLIGHT:
-                return self._loan_returned(lender)
-            self._parked -= 1
-            record = lender
-        self._return_slot(record)
-        self._forget(record)
-        return self._serve() if self._waiting else _NOTHING
-
-    def _loan_returned(self, lender: _Run) -> Answer:
-        """An open lender has its slot back: its longest-waiting child, else (R13) a child on a pool slot, else it."""
-        if lender.waiting:
-            record = self._runs[next(iter(lender.waiting))]
-            self._unqueue(record, granted=False)
-            return Answer((self._hand_over(record, lender, LOAN),))
-        if self._relend and lender.children:
-            first = next(iter(lender.children))  # on a pool slot, as all are: the one on loan has just ended
-            record = self._runs[first]
-            self._return_slot(record)
-            record.token = LOAN
-            lender.borrower = first
-            return self._serve((first,))
+        run = state.run
+        for child in self._queues.pop(run, ()):
+            self._orphan(child)
+        children = self._children.pop(run, None)
+        if not state.lent:
+            for child in children or ():
+                self._orphan(child)
+            return self._give_back(state)
+        assert children is not None
+        borrower = self._borrowers[run]
+        for child in children:
+            if child != borrower:
+                self._orphan(child)
+        self._children[run] = OrderedDict.fromkeys((borrower,))
+        _, _, token, _, level, parent, job = state
+        self._runs[run] = _new(RunState, (run, PARKED, token, True, level, parent, job))
+        self._parked += 1
         return _NOTHING
 
-    def _return_slot(self, record: _Run) -> None:
+    def _orphan(self, child: Hashable) -> None:
+        run, phase, token, lent, level, _, job = self._runs[child]
+        self._runs[child] = _new(RunState, (run, phase, token, lent, level, None, job))
+
+    def _give_back(self, state: RunState) -> Answer:
+        """R4: the slot of a run that has ended, and whose slot is unlent, goes back to where it came from."""
+        while state.token == LOAN:
+            self._forget(state)
+            run, phase, token, _, level, parent, job = self._runs[state.parent]
+            del self._borrowers[run]
+            self._runs[run] = state = _new(RunState, (run, phase, token, False, level, parent, job))
+            if phase == IN_FLIGHT:
+                return self._loan_returned(run)
+            self._parked -= 1
+        self._return_slot(state)
+        self._forget(state)
+        return self._serve() if self._arrivals else _NOTHING
+
+    def _loan_returned(self, lender: Hashable) -> Answer:
+        """An open lender has its slot back: its longest-waiting child, else (R13) a child on a pool slot, else it."""
+        queue = self._queues.get(lender)
+        if queue:
+            return Answer((self._grant(next(iter(queue)), LOAN),))
+        children = self._children.get(lender)
+        if self._relend and children:
+            first = next(iter(children))  # on a pool slot, as all are: the one on loan has just ended
+            run, phase, _, lent, level, parent, job = state = self._runs[first]
+            self._return_slot(state)
+            self._runs[run] = _new(RunState, (run, phase, LOAN, lent, level, parent, job))
+            self._lend(lender, run)
+            return self._serve((run,))
+        return _NOTHING
+
+    def _return_slot(self, state: RunState) -> None:
         """A pool slot comes back, uncharged before anybody is served."""
         self._taken -= 1
-        if record.node is not None:
-            self._order.charge(record.node, -1)
+        node = self._jobs.nodes.get(state.job)
+        if node is not None:
+            self._order.charge(node, -1)
 
-    def _forget(self, record: _Run) -> None:
-        del self._runs[record.run]
-        if record.node is not None:
-            self._jobs.leave(record.node)
-        if record.parent is not None:
-            children = self._runs[record.parent].children
+    def _forget(self, state: RunState) -> None:
+        run, _, _, _, _, parent, job = state
+        del self._runs[run]
+        node = self._jobs.nodes.get(job)
+        if node is not None:
+            self._jobs.leave(node)
+        if parent is not None:
+            children = self._children.get(parent)
             if children is not None:
-                children.pop(record.run, None)
+                children.pop(run, None)
+                if not children:
+                    del self._children[parent]
 
 
 def _judge_cap(cap: object) -> None:

@@ -34,8 +34,6 @@ class RunState(NamedTuple):
     parent: Hashable | None
     #: The path of its job.
     job: Job
-    #: Its children with a slot, in order of admission.
-    children: tuple[Hashable, ...]
 
 
 class Snapshot(NamedTuple):
@@ -48,6 +46,8 @@ class Snapshot(NamedTuple):
     runs: frozenset[RunState]
     #: The waiting runs in order of arrival; a parent's waiting children are these in this order.
     waiting: tuple[Hashable, ...]
+    #: For every run that is the parent of runs with a slot: it, and these in order of admission.
+    children: frozenset[tuple[Hashable, tuple[Hashable, ...]]]
     #: Order "fewest_held", tie "served": for every node of the job tree with a waiting run below it, its line.
     lines: frozenset[Line]
     order: str

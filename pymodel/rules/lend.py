@@ -49,8 +49,8 @@ class Lend(Rule):
         if waiting:
             order.leave(draft, waiting[0], pool_slot=False)
             self._lend(draft, lender.run, waiting[0])
-        elif draft.relend and lender.children:
-            first = lender.children[0]
+        elif draft.relend and draft.children[lender.run]:
+            first = draft.children[lender.run][0]
             draft.runs[first] = draft.runs[first]._replace(token="loan")
             draft.runs[lender.run] = lender._replace(lent=True)
             draft.relent.append(first)

@@ -20,12 +20,10 @@ class Rule:
     #: As in ``slotcheck check --subject rule:NAME``.
     name: ClassVar[str]
 
-    def initial(
-        self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False
-    ) -> State:
+    def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> State:
         """A pool that knows no run (R1)."""
         _judge_cap(cap)
-        return State(cap, 0, frozenset(), (), frozenset(), order, tie, relend)
+        return State(cap, 0, frozenset(), (), frozenset(), frozenset(), order, tie, relend)
 
     def ask(self, state: State, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2."""
@@ -105,7 +103,7 @@ class Rule:
         for child in draft.known_children(run):
             if child.run != keep:
                 draft.runs[child.run] = child._replace(parent=None)
-        draft.runs[run] = draft.runs[run]._replace(children=() if keep is None else (keep,))
+        draft.children[run] = [] if keep is None else [keep]
 
     def _enter(self, draft: Draft, run: RunId, parent: RunId | None, job: Job | None) -> None:
         if run in draft.runs:
@@ -122,7 +120,7 @@ class Rule:
         if not job:
             raise Refusal("job_not_leaf", job)
         level = 1 if above is None else above.level + 1
-        draft.runs[run] = Run(run, "waiting", "none", False, level, parent, job, ())
+        draft.runs[run] = Run(run, "waiting", "none", False, level, parent, job)
 
 
 def _judge_cap(cap: object) -> None:

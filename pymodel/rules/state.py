@@ -25,7 +25,6 @@ class Run(NamedTuple):
     level: int
     parent: RunId | None
     job: Job
-    children: tuple[RunId, ...]
 
 
 class State(NamedTuple):
@@ -35,6 +34,7 @@ class State(NamedTuple):
     taken: int
     runs: frozenset[Run]
     waiting: tuple[RunId, ...]
+    children: frozenset[tuple[RunId, tuple[RunId, ...]]]
     lines: frozenset[tuple[Job, tuple[str, ...]]]
     order: str
     tie: str
@@ -62,9 +62,11 @@ class Draft:
     """The next state, being written."""
 
     def __init__(self, state: State) -> None:
-        self.cap, self.taken, runs, waiting, lines, self.order, self.tie, self.relend = state
+        self.cap, self.taken, runs, waiting, children, lines, self.order, self.tie, self.relend = state
         self.runs = {run.run: run for run in runs}
         self.waiting = list(waiting)
+        #: For each run with children that have a slot: these, by admission.
+        self.children = {parent: list(admitted) for parent, admitted in children}
         self.lines = {node: list(line) for node, line in lines}
         self.granted: list[tuple[RunId, str]] = []
         self.relent: list[RunId] = []
@@ -76,6 +78,7 @@ class Draft:
             self.taken,
             frozenset(self.runs.values()),
             tuple(self.waiting),
+            frozenset((parent, tuple(admitted)) for parent, admitted in self.children.items() if admitted),
             frozenset((node, tuple(line)) for node, line in self.lines.items()),
             self.order,
             self.tie,
@@ -94,9 +97,10 @@ class Draft:
     def forget(self, run: RunId) -> Run:
         """The run is known no longer."""
         gone = self.runs.pop(run)
-        if gone.parent is not None and gone.parent in self.runs:
-            parent = self.runs[gone.parent]
-            self.runs[gone.parent] = parent._replace(children=tuple(c for c in parent.children if c != run))
+        self.children.pop(run, None)
+        for admitted in self.children.values():
+            if run in admitted:
+                admitted.remove(run)
         return gone
 
     def admit(self, run: RunId, token: str) -> None:
@@ -104,6 +108,5 @@ class Draft:
         admitted = self.runs[run]._replace(phase="in_flight", token=token)
         self.runs[run] = admitted
         if admitted.parent is not None:
-            parent = self.runs[admitted.parent]
-            self.runs[admitted.parent] = parent._replace(children=(*parent.children, run))
+            self.children.setdefault(admitted.parent, []).append(run)
         self.granted.append((run, token))

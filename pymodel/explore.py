@@ -1,0 +1,388 @@
+"""Exhaustive search of a transition system, judging properties on the way.
+
+Breadth first (the default) finds a shortest path to everything it reports; depth first needs less of a frontier; seeded
+random walks look into spaces too big to exhaust, and can find faults but never show their absence. A search that a
+limit or Ctrl-C stopped is *undetermined*, never *holds*.
+"""
+
+from __future__ import annotations
+
+import enum
+import gc
+import random
+import resource
+import sys
+import time
+from array import array
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from slotcheck.pymodel.liveness import Edges, circle_states, fair_circle
+from slotcheck.pymodel.system import Kind, Path, Property, TransitionSystem
+
+__all__ = ["Limits", "Result", "Search", "Verdict", "Violation", "explore", "walk"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+_LOOK = 256  # states expanded between two looks at the clock, the memory and the progress callback
+
+
+class Verdict(enum.Enum):
+    """What a search can say."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    #: A limit was hit, nothing was looked at, or a witness was never reached.
+    UNDETERMINED = "undetermined"
+
+
+class Search(enum.Enum):
+    """The order in which states are visited."""
+
+    BREADTH = "breadth"
+    DEPTH = "depth"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on a search, None for none: states, wall-clock seconds, and bytes of this process's peak memory."""
+
+    states: int | None = None
+    seconds: float | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True)
+class Violation(Generic[S, A]):
+    """A property that does not hold, a path to where, and a sentence that says why.
+
+    For a step the last action of the path is the bad one. For an ``eventually`` property ``circle`` is what goes on for
+    ever from the end of the path.
+    """
+
+    property: str
+    message: str
+    path: Path[S, A]
+    circle: tuple[A, ...] = ()
+
+
+@dataclass
+class Result(Generic[S, A]):
+    """What a search found and what it covered."""
+
+    #: States told apart by their key, and edges taken from them; and how many of each they stand for.
+    states: int = 0
+    edges: int = 0
+    full_states: int = 0
+    full_edges: int = 0
+    #: The greatest number of actions that it took to reach a state (of a breadth-first search: the diameter).
+    depth: int = 0
+    #: One violation for each property that has any: the first found, so the shortest when breadth first.
+    violations: list[Violation[S, A]] = field(default_factory=list)
+    #: For each witness the path to it; those in `missing` were never reached.
+    reached: dict[str, Path[S, A]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    #: How often each action was taken, by the first item of the action if it is a tuple.
+    fired: Counter[Any] = field(default_factory=Counter)
+    #: Whether the graph has a circle outside the goal of an `eventually` property. Under a symmetry whose keys merge
+    #: states, the fairness of a circle cannot be told: search again without it.
+    cyclic: bool = False
+    #: Why the search ended before everything was seen.
+    stopped: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Violated if anything is; undetermined if cut short, empty, or short of a witness; else holds."""
+        if self.violations:
+            return Verdict.VIOLATED
+        if self.stopped or self.missing or not self.states:
+            return Verdict.UNDETERMINED
+        return Verdict.HOLDS
+
+
+class _Judge(Generic[S, A]):
+    """The properties by kind, and what has been found of them. Every property is reported once."""
+
+    def __init__(self, properties: Iterable[Property], result: Result[S, A], path_to: Callable[[int], Path[S, A]]):
+        by_kind: dict[tuple[Kind, bool], list[Property]] = {}
+        for prop in properties:
+            by_kind.setdefault((prop.kind, prop.on_steps), []).append(prop)
+        self._states = by_kind.get((Kind.STATE, False), [])
+        self.steps = by_kind.get((Kind.STEP, True), [])
+        self._ends = by_kind.get((Kind.END, False), [])
+        self._witnesses = by_kind.get((Kind.SOMETIMES, False), [])
+        self.step_witnesses = by_kind.get((Kind.SOMETIMES, True), [])
+        goals = by_kind.get((Kind.EVENTUALLY, False), [])
+        if len(goals) > 1:
+            raise ValueError(f"one eventually property at a time, not {', '.join(goal.name for goal in goals)}")
+        self.goal = goals[0] if goals else None
+        self._result = result
+        self._path_to = path_to
+
+    @property
+    def names_wanted(self) -> list[str]:
+        return [witness.name for witness in (*self._witnesses, *self.step_witnesses)]
+
+    def state(self, state: S, at: int) -> None:
+        bad = [(prop, message) for prop in self._states if (message := prop.check(state)) is not None]
+        for prop, message in bad:
+            self._states.remove(prop)
+            self._result.violations.append(Violation(prop.name, message, self._path_to(at)))
+        if self._witnesses:
+            for witness in [witness for witness in self._witnesses if witness.check(state)]:
+                self._witnesses.remove(witness)
+                self._result.reached[witness.name] = self._path_to(at)
+
+    def step(self, state: S, action: A, after: S, at: int) -> None:
+        bad = [(prop, message) for prop in self.steps if (message := prop.check(state, action, after)) is not None]
+        for prop, message in bad:
+            self.steps.remove(prop)
+            self._result.violations.append(Violation(prop.name, message, _longer(self._path_to(at), action)))
+        if self.step_witnesses:
+            for witness in [witness for witness in self.step_witnesses if witness.check(state, action, after)]:
+                self.step_witnesses.remove(witness)
+                self._result.reached[witness.name] = _longer(self._path_to(at), action)
+
+    def end(self, state: S, at: int) -> None:
+        bad = [(prop, message) for prop in self._ends if (message := prop.check(state)) is not None]
+        for prop, message in bad:
+            self._ends.remove(prop)
+            self._result.violations.append(Violation(prop.name, message, self._path_to(at)))
+
+
+def _longer(path: Path[S, A], action: A) -> Path[S, A]:
+    return Path(path.start, (*path.actions, action))
+
+
+def explore(
+    system: TransitionSystem[S, A],
+    properties: Sequence[Property] = (),
+    *,
+    search: Search = Search.BREADTH,
+    limits: Limits | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+    on_state: Callable[[S], None] | None = None,
+) -> Result[S, A]:
+    """Visit every state that can be reached, and judge every property wherever its kind says.
+
+    The search goes on after a violation, so that one run tells all the properties that fail; each is reported at the
+    first place found, which breadth first makes a shortest one.
+
+    Args:
+        system: what to explore. States of equal `TransitionSystem.key` are visited once.
+        properties: what to judge.
+        search: the order of visits.
+        limits: when to give up.
+        progress: called now and then with the number of states, of edges, and of states still to expand.
+        on_state: called on every state that is visited.
+
+    Returns:
+        the result. It never raises for a violation, a limit or Ctrl-C; errors of the system itself pass through.
+    """
+    limits = limits or Limits()
+    result: Result[S, A] = Result()
+    known: dict[Hashable, int] = {}
+    starts: list[S] = []
+    came_from = array("q")  # for each state the state it was first reached from, or -1 - k for the k-th start
+    came_by: list[A | None] = []
+    depths = array("l")
+    weights: list[int] = []
+    frontier: deque[tuple[int, S]] = deque()
+
+    def path_to(at: int) -> Path[S, A]:
+        actions: list[A] = []
+        while came_from[at] >= 0:
+            action = came_by[at]
+            assert action is not None
+            actions.append(action)
+            at = came_from[at]
+        return Path(starts[-1 - came_from[at]], tuple(reversed(actions)))
+
+    judge = _Judge(properties, result, path_to)
+    graph = None if judge.goal is None else _Graph()
+
+    def found(state: S, key: Hashable, origin: int, action: A | None) -> int:
+        at = known[key] = len(came_from)
+        came_from.append(origin)
+        came_by.append(action)
+        depths.append(0 if origin < 0 else depths[origin] + 1)
+        weight = system.weight(state)
+        weights.append(weight)
+        result.full_states += weight
+        judge.state(state, at)
+        if graph is not None:
+            graph.goal.append(judge.goal.check(state))
+        if on_state is not None:
+            on_state(state)
+        frontier.append((at, state))
+        return at
+
+    pop = frontier.popleft if search is Search.BREADTH else frontier.pop
+    next_, key_of, is_body_step, actions_of = system.next, system.key, system.is_body_step, system.actions
+    fired: Counter[A] = Counter()
+    started = time.monotonic()
+    expanded = 0
+    # Nothing here forms reference cycles, and the collector would go through all states again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for state in system.initial():
+            key = key_of(state)
+            if key not in known:
+                starts.append(state)
+                found(state, key, -len(starts), None)
+        while frontier:
+            if expanded % _LOOK == 0:
+                result.stopped = _over(limits, len(came_from), started)
+                if progress is not None:
+                    progress(len(came_from), result.edges, len(frontier))
+                if result.stopped:
+                    break
+            expanded += 1
+            at, state = pop()
+            can_go_on = False
+            actions = actions_of(state)
+            result.full_edges += weights[at] * system.degree(state)
+            for action in actions:
+                can_go_on = can_go_on or is_body_step(action)
+                after = next_(state, action)
+                result.edges += 1
+                fired[action] += 1
+                if judge.steps or judge.step_witnesses:
+                    judge.step(state, action, after, at)
+                key = key_of(after)
+                to = known.get(key)
+                if to is None:
+                    to = found(after, key, at, action)
+                if graph is not None:
+                    graph.add(at, to, action)
+            if not can_go_on:
+                judge.end(state, at)
+    except KeyboardInterrupt:
+        result.stopped = "interrupted"
+    finally:
+        if collecting:
+            gc.enable()
+    result.states = len(came_from)
+    result.depth = max(depths, default=0)
+    for action, times in fired.items():
+        result.fired[action[0] if isinstance(action, tuple) else action] += times
+    if graph is not None and judge.goal is not None and not result.stopped:
+        _judge_goal(system, judge.goal, graph, result, path_to)
+    result.missing = judge.names_wanted
+    return result
+
+
+class _Graph:
+    """The edges of the explored graph, kept for liveness."""
+
+    def __init__(self) -> None:
+        self.source, self.target, self.action = array("l"), array("l"), array("l")
+        self.goal: list[bool] = []
+        self.numbers: dict[Hashable, int] = {}
+
+    def add(self, source: int, target: int, action: Hashable) -> None:
+        self.source.append(source)
+        self.target.append(target)
+        self.action.append(self.numbers.setdefault(action, len(self.numbers)))
+
+
+def _judge_goal(
+    system: TransitionSystem[S, A],
+    goal: Property,
+    graph: _Graph,
+    result: Result[S, A],
+    path_to: Callable[[int], Path[S, A]],
+) -> None:
+    actions: list[Any] = list(graph.numbers)
+    body_steps = [system.is_body_step(action) for action in actions]
+    edges = Edges(graph.source, graph.target, graph.action, body_steps, graph.goal)
+    within = circle_states(edges)
+    result.cyclic = bool(within)
+    circle = fair_circle(edges, within) if within else None
+    if circle is not None:
+        message = "a behaviour that is fair to every body step goes round in a circle for ever"
+        steps = tuple(actions[action] for _, action in circle)
+        result.violations.append(Violation(goal.name, message, path_to(circle[0][0]), steps))
+
+
+def walk(
+    system: TransitionSystem[S, A],
+    properties: Sequence[Property] = (),
+    *,
+    seed: int,
+    walks: int,
+    steps: int = 10_000,
+    limits: Limits | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Result[S, A]:
+    """Random walks from the start, each until nothing is enabled or ``steps`` are done. Never says *holds*.
+
+    The same seed gives the same walks. ``states`` counts the different keys seen.
+    """
+    limits = limits or Limits()
+    result: Result[S, A] = Result()
+    path: list[A] = []
+    start: S
+
+    def path_to(_: int) -> Path[S, A]:
+        return Path(start, tuple(path))
+
+    judge = _Judge([prop for prop in properties if prop.kind is not Kind.EVENTUALLY], result, path_to)
+    rng = random.Random(seed)
+    seen: set[Hashable] = set()
+    fired: Counter[A] = Counter()
+    started = time.monotonic()
+    starts = list(system.initial())
+    result.stopped = f"walked {walks} times at random (seed {seed}), which cannot exhaust the states"
+    try:
+        for number in range(walks):
+            over = _over(limits, len(seen), started)
+            if over:
+                result.stopped = f"{over}, after {number} random walks (seed {seed})"
+                break
+            if progress is not None:
+                progress(len(seen), result.edges, walks - number)
+            state = start = rng.choice(starts)
+            path.clear()
+            while True:
+                key = system.key(state)
+                if key not in seen:
+                    seen.add(key)
+                    result.full_states += system.weight(state)
+                    judge.state(state, 0)
+                actions = system.actions(state)
+                if not any(system.is_body_step(action) for action in actions):
+                    judge.end(state, 0)
+                if not actions or len(path) >= steps:
+                    break
+                action = rng.choice(actions)
+                after = system.next(state, action)
+                result.edges += 1
+                fired[action] += 1
+                judge.step(state, action, after, 0)
+                path.append(action)
+                result.depth = max(result.depth, len(path))
+                state = after
+    except KeyboardInterrupt:
+        result.stopped = "interrupted"
+    result.states = len(seen)
+    for action, times in fired.items():
+        result.fired[action[0] if isinstance(action, tuple) else action] += times
+    result.missing = judge.names_wanted
+    return result
+
+
+def _over(limits: Limits, states: int, started: float) -> str | None:
+    if limits.states is not None and states > limits.states:
+        return f"more than {limits.states:,} states"
+    if limits.seconds is not None and time.monotonic() - started > limits.seconds:
+        return f"more than {limits.seconds:g} seconds"
+    if limits.memory is not None:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        if peak > limits.memory:
+            return f"more than {limits.memory / 2**20:,.0f} MiB"
+    return None

@@ -1,0 +1,86 @@
+"""Whatever decides about slots, seen from a workload: a thing with snapshots that answers calls.
+
+`Calls` remembers every call made in every state, so that a subject is asked, and judged, once about each however many
+states of a workload share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+__all__ = ["Call", "Calls", "Reply", "Subject"]
+
+
+class Reply(NamedTuple):
+    """What a subject says to one call. A refusal and a crash leave the snapshot as the subject left it."""
+
+    snapshot: Any
+    granted: tuple[tuple[str, str], ...] = ()
+    relent: tuple[str, ...] = ()
+    #: The code of a refusal.
+    refused: str | None = None
+    #: Any other exception.
+    raised: BaseException | None = None
+    #: What each job holds, as the subject counts it, where it can be asked.
+    held: tuple[tuple[tuple[str, ...], int], ...] = ()
+
+
+class Subject(Protocol):
+    """Whatever decides about slots. Snapshots have the fields of SEMANTICS 2."""
+
+    name: str
+
+    def initial(self, cap: int, *, relend: bool) -> Any:
+        """The snapshot of a new pool."""
+
+    def call(self, snapshot: Any, verb: str, *args: Any) -> Reply:
+        """What a call leads to, from a snapshot: `ask` and `try_ask` (run, parent, job), `finish`, `cancel`, `resize`."""
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One call in one state of the subject, and what it led to. The same object wherever it is met again."""
+
+    source: int
+    verb: str
+    args: tuple[Any, ...]
+    reply: Reply
+    target: int
+    #: What the judges found of it, by judge.
+    judged: dict[str, Any] = field(default_factory=dict)
+
+
+class Calls:
+    """The subject's states, numbered as they are found, and every call that was made."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.snapshots: list[Any] = []
+        #: For each snapshot its known runs by id.
+        self.runs: list[dict[str, Any]] = []
+        self._numbers: dict[Any, int] = {}
+        self._calls: list[dict[tuple[Any, ...], Call]] = []
+
+    def number(self, snapshot: Any) -> int:
+        """The number of a snapshot, a new one if it was never seen."""
+        found = self._numbers.get(snapshot)
+        if found is None:
+            found = self._numbers[snapshot] = len(self.snapshots)
+            self.snapshots.append(snapshot)
+            self.runs.append({run[0]: run for run in snapshot.runs})
+            self._calls.append({})
+        return found
+
+    def call(self, source: int, *call: Any) -> Call:
+        """Make a call in a state, or recall what it led to."""
+        made = self._calls[source].get(call)
+        if made is None:
+            verb, *args = call
+            reply = self.subject.call(self.snapshots[source], verb, *args)
+            made = Call(source, verb, tuple(args), reply, self.number(reply.snapshot))
+            self._calls[source][call] = made
+        return made
+
+    def __len__(self) -> int:
+        return sum(map(len, self._calls))
