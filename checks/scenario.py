@@ -20,6 +20,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -28,7 +29,6 @@ from typing import NoReturn, cast
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
-
 from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
 
 __all__ = [
@@ -98,6 +98,8 @@ _REPEATED = ("body", "gate", "expect", "diagnosis")
 
 #: Most runs in one scenario. No exploration comes near it; without it ``x1..x999999999`` would eat the machine.
 _MAX_RUNS = 100_000
+#: Longest text, in characters (of a file: bytes). Reading takes time in proportion, some 10 s for this.
+_MAX_LENGTH = 1_000_000
 
 _STEP = "a step (+child, &child, ~run, ?event, !event, LOCK.take, LOCK.drop, w or raise)"
 
@@ -121,6 +123,7 @@ _NAMES: dict[str, str | None] = {
     "GATE": "a gate's name",
     "RULE": "a rule's name",
     "OUTCOME": "'holds' or an invariant's name",
+    "CAP": "a number",
     "NUMBER": "a number",
     "TEXT": "text",
     "SPAWN": "'blocks' or 'free'",
@@ -165,7 +168,8 @@ class ScenarioError(ValueError):
         file: the file, as it was given.
         line, column: the place of that word, both from 1. What is missing is missed at the end of the text.
         expected: what could stand there instead, in plain words; empty where the message says it all.
-        excerpt: the line itself, or the part of a long one around the column, and a second line with a caret.
+        excerpt: the line itself, or the part of a long one around the column, and a second line with a caret; empty
+            where the text has no such line.
     """
 
     def __init__(self, message: str, file: str, line: int, column: int, expected: str = "", excerpt: str = "") -> None:
@@ -206,6 +210,8 @@ def read_scenario(text: str, file: str) -> Scenario:
     Raises:
         ScenarioError: the text is not a scenario; tells the first reason, and its place.
     """
+    if len(text) > _MAX_LENGTH:
+        raise ScenarioError(f"longer than {_MAX_LENGTH:,} characters", file, 1, 1)
     source = _Source(text, file)
     return _Meaning(source, _parse(source)).scenario()
 
@@ -217,7 +223,8 @@ def load_scenario(path: Path) -> Scenario:
         ScenarioError: the file cannot be opened, is not UTF-8, or is not a scenario.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MAX_LENGTH + 1)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or str(error)
         raise ScenarioError(f"cannot be read: {reason}", str(path), 1, 1) from error
@@ -313,6 +320,8 @@ def _builtin() -> tuple[tuple[str, Scenario], ...]:
 
 
 def _decoded(data: bytes, file: str) -> Scenario:
+    if len(data) > _MAX_LENGTH:
+        raise ScenarioError(f"longer than {_MAX_LENGTH:,} bytes", file, 1, 1)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -327,7 +336,7 @@ def _nearest(word: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _quoted(word: str) -> str:
-    return repr(word if len(word) <= 40 else f"{word[:37]}...")
+    return repr(str(word) if len(word) <= 40 else f"{word[:37]}...")
 
 
 def _list(words: Iterable[str]) -> str:
@@ -361,7 +370,7 @@ class _Source:
             char if char.isprintable() or char == "\t" else "\ufffd" for char in shown[start : start + 120]
         )
         pad = "".join("\t" if char == "\t" else " " for char in window[: column - 1 - start])
-        raise ScenarioError(message, self.file, line, column, expected, f"{window}\n{pad}^")
+        raise ScenarioError(message, self.file, line, column, expected, f"{window}\n{pad}^" if shown else "")
 
     def fail_at(self, token: Token, message: str, expected: str = "") -> NoReturn:
         assert token.line is not None
@@ -404,7 +413,7 @@ def _explain(source: _Source, error: UnexpectedInput, accepts: set[str], stack: 
         source.fail(f"'{word}' is not read yet", line, column)
     if "K_TREE" in accepts:
         nearest = _nearest(word, _KEYS)
-        hint = f", did you mean '{nearest[0]}'?" if nearest else ""
+        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
         source.fail(f"unknown key {_quoted(word)}{hint}", line, column, f"one of {', '.join(_KEYS)}")
     told = {name for terminal in accepts if (name := _NAMES[terminal]) is not None}
     expected = _list(
@@ -413,7 +422,7 @@ def _explain(source: _Source, error: UnexpectedInput, accepts: set[str], stack: 
     )
     opened = [token for token in stack if isinstance(token, Token) and token.type == "_OPEN"]
     if not word and opened:
-        source.fail_at(opened[-1], "this bracket is never closed", expected)
+        source.fail_at(opened[-1], "this bracket is never closed", "')'")
     source.fail(f"unexpected {_quoted(word) if word else 'end of line'}", line, column, expected)
 
 
@@ -439,6 +448,8 @@ class _Meaning:
         self.source = source
         self.lines = lines
         self.runs: dict[str, _Run] = {}
+        #: All steps of all bodies.
+        self.ops: set[Op] = set()
         self.gates: dict[str, int] = {}
         self.expect: dict[str, str] = {}
         self.diagnoses: list[tuple[str, ...]] = []
@@ -542,7 +553,7 @@ class _Meaning:
             for name in self._names(token):
                 if name not in self.runs:
                     nearest = _nearest(name, self.runs) if len(self.runs) <= 1000 else ()
-                    hint = f", did you mean {_list(nearest)}?" if nearest else ""
+                    hint = f" (did you mean {nearest[0]}?)" if nearest else ""
                     self.source.fail_at(token, f"unknown run {_quoted(name)}{hint}", "a run of the tree")
                 yield name, self.runs[name], token
 
@@ -550,6 +561,8 @@ class _Meaning:
         for name, run, token in self._known(_tokens(_trees(line)[0])):
             if run.parent is None:
                 self.source.fail_at(token, f"run {name} has no parent whose end it could come after", "a child")
+            if run.late:
+                self.source.fail_at(token, f"run {name} is late already")
             run.late = True
 
     # -- bodies ------------------------------------------------------------------------------------------------------
@@ -558,45 +571,55 @@ class _Meaning:
         names, steps = _trees(line)
         tokens = [_tokens(step) for step in _trees(steps)]
         ops = tuple(_op(step) for step in tokens)
-        for at, (op, step) in enumerate(zip(ops, tokens, strict=True)):
-            if op.verb == "raise" and at + 1 < len(ops):
-                self.source.fail_at(tokens[at + 1][0], "nothing is done after 'raise'", "end of line")
-            if op.verb == "drop" and _count(ops[:at], "take", op.name) <= _count(ops[:at], "drop", op.name):
-                self.source.fail_at(step[0], f"{op.name}.drop without {op.name}.take before it")
-            if op.verb == "await":
-                list(self._known([step[1]]))
+        self.ops.update(ops)
+        taken: Counter[str | None] = Counter()
+        awaited: dict[str, Token] = {}
+        family: list[tuple[Op, Token]] = []
+        for op, step in zip(ops, tokens, strict=True):
+            if op.verb in ("take", "drop"):
+                taken[op.name] += 1 if op.verb == "take" else -1
+                if taken[op.name] < 0:
+                    self.source.fail_at(step[0], f"{op.name}.drop without {op.name}.take before it")
+            elif op.verb == "await":
+                awaited.update((name, token) for name, _, token in self._known([step[1]]) if name not in awaited)
+            elif op.verb == "spawn" or (op.verb == "wait" and op.name is not None):
+                family.append((op, step[1]))
+        after_raise = next((step for op, step in zip(ops, tokens[1:], strict=False) if op.verb == "raise"), None)
+        if after_raise is not None:
+            self.source.fail_at(after_raise[0], "nothing is done after 'raise'", "end of line")
         for name, run, token in self._known(_tokens(names)):
             if run.body is not None:
                 self.source.fail_at(token, f"run {name} has a body already, in line {run.body_line}")
-            self._children_of(name, run, ops, tokens)
+            if name in awaited:
+                self.source.fail_at(awaited[name], f"run {name} cannot wait for itself")
+            for child in run.children:
+                if child in awaited:
+                    self.source.fail_at(awaited[child], f"{child} is a child of {name}", f"'&{child}'")
+            if run.children or any(op.name for op, _ in family):
+                self._family(name, run, family)
             run.body, run.body_line = ops, token.line or 0
 
-    def _children_of(self, name: str, run: _Run, ops: tuple[Op, ...], tokens: list[list[Token]]) -> None:
-        """Judge the steps of a body that depend on whose body it is."""
-        asked: set[str] = set()
+    def _family(self, name: str, run: _Run, steps: list[tuple[Op, Token]]) -> None:
+        """Judge the asks for children of a run's body, and the waits for one child each."""
         children = set(run.children)
-        for op, step in zip(ops, tokens, strict=True):
-            if op.verb not in ("spawn", "wait", "await") or (op.verb == "wait" and op.name is None):
-                continue
-            token = step[1]
-            if op.verb == "await":
-                if op.name == name:
-                    self.source.fail_at(token, f"run {name} cannot wait for itself")
-                if op.name in children:
-                    self.source.fail_at(token, f"{op.name} is a child of {name}", f"&{op.name}")
-            elif op.name is not None and op.name not in children:
-                hint = "" if not children else f"a child of {name}"
-                self.source.fail_at(token, f"{op.name} is not a child of {name}", hint)
-            elif op.name is not None and self.runs[op.name].late:
+        asked: set[str] = set()
+        for op, token in steps:
+            if op.name is None:
+                new = [child for child in run.children if not self.runs[child].late]
+            elif op.name not in children:
+                self.source.fail_at(token, f"{op.name} is not a child of {name}", f"a child of {name}" * bool(children))
+            elif self.runs[op.name].late:
                 self.source.fail_at(token, f"{op.name} is late: it asks after the end of {name}")
             elif op.verb == "wait":
                 if op.name not in asked:
                     self.source.fail_at(token, f"{name} waits for {op.name} before asking for it")
+                continue
             else:
-                new = {op.name} if op.name else {child for child in children if not self.runs[child].late}
-                for twice in sorted(asked & new)[:1]:
-                    self.source.fail_at(token, f"{name} asks for {twice} twice")
-                asked |= new
+                new = [op.name]
+            for child in new:
+                if child in asked:
+                    self.source.fail_at(token, f"{name} asks for {child} twice")
+            asked.update(new)
 
     def _gate(self, line: Tree[Token]) -> None:
         _, token, number = _tokens(line)
@@ -606,18 +629,15 @@ class _Meaning:
 
     def _locks_and_events(self) -> None:
         """Judge what can be told only when all bodies are known."""
-        ops = {op for run in self.runs.values() for op in run.body or ()}
         for line in self.lines:
             tokens = _tokens(line)
-            if line.data == "gate" and Op("take", str(tokens[1])) not in ops:
+            if line.data == "gate" and Op("take", str(tokens[1])) not in self.ops:
                 self.source.fail_at(tokens[1], f"no body takes gate {tokens[1]}")
             if line.data == "diagnosis" and tokens[1].type == "NEVER":
                 event = str(tokens[2])
-                if Op("need", event) not in ops:
-                    self.source.fail_at(
-                        tokens[2], f"no body needs event {event}", f"an event that a body waits for, ?{event}"
-                    )
-                if Op("set", event) in ops:
+                if Op("need", event) not in self.ops:
+                    self.source.fail_at(tokens[2], f"no body needs event {event}", f"a step '?{event}' in some body")
+                if Op("set", event) in self.ops:
                     self.source.fail_at(tokens[2], f"a body sets event {event}", "an event that nobody sets")
 
     # -- numbers, acts, expectations -----------------------------------------------------------------------------------
@@ -628,12 +648,12 @@ class _Meaning:
         return int(token)
 
     def _caps(self, tokens: list[Token]) -> tuple[int, ...]:
-        caps: list[int] = []
+        caps: dict[int, None] = {}
         for token in tokens:
             cap = self._number(token, "cap")
             if cap in caps:
                 self.source.fail_at(token, f"cap {cap} stands twice")
-            caps.append(cap)
+            caps[cap] = None
         return tuple(caps)
 
     def _environment(self, line: Tree[Token]) -> Iterator[Act]:
@@ -676,7 +696,7 @@ class _Meaning:
 
     def _unknown(self, token: Token, what: str, names: Iterable[str], expected: str) -> NoReturn:
         nearest = _nearest(token, names)
-        hint = f", did you mean {_list(nearest)}?" if nearest else ""
+        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
         self.source.fail_at(token, f"unknown {what} {_quoted(token)}{hint}", expected)
 
     def _diagnosis(self, line: Tree[Token]) -> None:
@@ -684,14 +704,14 @@ class _Meaning:
         if kind.type == "NEVER":
             self.diagnoses.append(("never", str(tokens[0])))
             return
-        circle: list[str] = []
+        circle: dict[str, None] = {}
         for name, _, token in self._known(tokens):
             if name in circle:
                 self.source.fail_at(token, f"run {name} stands twice in the circle")
-            circle.append(name)
-        if circle[0] == "never":  # a circle may start anywhere, but not like ("never", event)
-            circle = circle[1:] + circle[:1]
-        self.diagnoses.append(tuple(circle))
+            circle[name] = None
+        first, *rest = circle
+        # A circle may start anywhere, but two runs must not read like ("never", event).
+        self.diagnoses.append((*rest, first) if first == "never" else (first, *rest))
 
 
 def _tokens(tree: Tree[Token]) -> list[Token]:
@@ -708,10 +728,6 @@ def _op(step: list[Token]) -> Op:
     if first.type == "LOCK":
         return Op(_VERBS[rest[0].type], str(first))
     return Op(_VERBS[first.type], str(rest[0]) if rest and rest[0].type != "STAR" else None)
-
-
-def _count(ops: tuple[Op, ...], verb: str, name: str | None) -> int:
-    return sum(op.verb == verb and op.name == name for op in ops)
 
 
 def _word(once: dict[str, Tree[Token]], key: str, default: str) -> str:

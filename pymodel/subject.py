@@ -13,7 +13,10 @@ __all__ = ["Call", "Calls", "Reply", "Subject"]
 
 
 class Reply(NamedTuple):
-    """What a subject says to one call. A refusal and a crash leave the snapshot as the subject left it."""
+    """What a subject says to one call.
+
+    After a refusal or a crash the snapshot is what the subject left behind: None where it cannot even say.
+    """
 
     snapshot: Any
     granted: tuple[tuple[str, str], ...] = ()
@@ -35,7 +38,7 @@ class Subject(Protocol):
         """The snapshot of a new pool."""
 
     def call(self, snapshot: Any, verb: str, *args: Any) -> Reply:
-        """What a call leads to, from a snapshot: `ask` and `try_ask` (run, parent, job), `finish`, `cancel`, `resize`."""
+        """What a call leads to: ``ask`` and ``try_ask`` (run, parent, job), ``finish``, ``cancel``, ``resize``."""
 
 
 @dataclass(eq=False, slots=True)
@@ -68,7 +71,7 @@ class Calls:
         if found is None:
             found = self._numbers[snapshot] = len(self.snapshots)
             self.snapshots.append(snapshot)
-            self.runs.append({run[0]: run for run in snapshot.runs})
+            self.runs.append({run.run: run for run in snapshot.runs})
             self._calls.append({})
         return found
 
@@ -78,7 +81,8 @@ class Calls:
         if made is None:
             verb, *args = call
             reply = self.subject.call(self.snapshots[source], verb, *args)
-            made = Call(source, verb, tuple(args), reply, self.number(reply.snapshot))
+            target = source if reply.snapshot is None else self.number(reply.snapshot)
+            made = Call(source, verb, tuple(args), reply, target)
             self._calls[source][call] = made
         return made
 

@@ -551,8 +551,9 @@ class Workload:
             seen = self._seen[pool] = []
             for name in self.names:
                 run = runs.get(name)
-                what = None if run is None else (*run[1:5], run.parent is None, waiting.get(name), admitted.get(name))
-                number = self._numbers.setdefault((what, standing.get(name)), len(self._numbers))
+                what = run and (run.phase, run.token, run.lent, run.level, run.parent is None)
+                places = waiting.get(name), admitted.get(name), standing.get(name)
+                number = self._numbers.setdefault((what, places), len(self._numbers))
                 seen.append(number * self._most_progress)
         return seen
 

@@ -1,0 +1,327 @@
+"""The main check: a subject, every interleaving of every scenario, every invariant.
+
+`check_part` explores one scenario at one cap; `check` runs many parts, on several processes, and joins them to one
+`Report` in the order of the parts, so that the same input gives the same report.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from slotcheck.checks.conformance import refuses_bad_caps
+from slotcheck.checks.judge import Judge
+from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
+from slotcheck.checks.trace import Trace, trace_of
+from slotcheck.checks.witnesses import WITNESSES, Means
+from slotcheck.pymodel.explore import Limits, Result, Verdict, explore
+from slotcheck.pymodel.rules import RULES, Rule
+from slotcheck.pymodel.scenario import Scenario
+from slotcheck.pymodel.system import Path
+from slotcheck.pymodel.workload import Action, Workload, WorkloadState
+
+__all__ = ["Part", "PartResult", "Report", "Settings", "check", "check_part", "parts_of"]
+
+DIAGNOSED = "diagnosed"
+
+_LIVE_WALKS = 2  # random walks a part on a pool that lives on
+_SEED = 20_261_130  # of those walks: fixed, so that the same input gives the same report
+
+
+class Part(NamedTuple):
+    """One scenario at one cap, relend on or off: what is explored as one."""
+
+    scenario: Scenario
+    cap: int
+    relend: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.scenario.name}, cap {self.cap}{', relend' if self.relend else ''}"
+
+
+def parts_of(
+    scenarios: Iterable[Scenario], *, caps: Sequence[int] | None = None, relend: Sequence[bool] | None = None
+) -> list[Part]:
+    """Every scenario at every one of its caps (or of those given), with relend as it says (or as given)."""
+    return [
+        Part(scenario, cap, on)
+        for scenario in scenarios
+        for cap in (scenario.caps if caps is None else caps)
+        for on in (scenario.relend if relend is None else relend)
+    ]
+
+
+class Settings(NamedTuple):
+    """How to check. All plain data, since it goes to other processes."""
+
+    subject: str = "pool"
+    order: str | None = None
+    tie: str | None = None
+    symmetry: bool = True
+    max_states: int | None = None
+    max_memory: int | None = None
+
+
+@dataclass
+class PartResult:
+    """What exploring one part found."""
+
+    name: str
+    scenario: str
+    tree: str
+    cap: int
+    relend: bool
+    runs: int
+    verdict: str = Verdict.UNDETERMINED.value
+    states: int = 0
+    edges: int = 0
+    full_states: int = 0
+    full_edges: int = 0
+    depth: int = 0
+    #: Different calls made to the subject, different states of it, and calls made on a pool that lived on.
+    calls: int = 0
+    snapshots: int = 0
+    live_calls: int = 0
+    most_in_flight: int = 0
+    plain: bool = False
+    reduced: bool = False
+    fired: Counter[str] = field(default_factory=Counter)
+    reached: list[str] = field(default_factory=list)
+    diagnoses: list[str] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    stopped: str | None = None
+
+
+def check_part(
+    part: Part,
+    subject: AnySubject,
+    *,
+    symmetry: bool = True,
+    limits: Limits | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> PartResult:
+    """Explore one part and judge it."""
+    symmetry = symmetry and subject.plain
+    workload = Workload(part.scenario, subject, cap=part.cap, relend=part.relend, symmetry=symmetry)
+    judge = Judge(workload, subject, _reference(subject), WITNESSES)
+    result = explore(workload, judge.properties(), limits=limits, progress=progress)
+    if result.cyclic and workload.reduced:
+        # Whether a circle is fair cannot be told of merged states.
+        return check_part(part, subject, symmetry=False, limits=limits, progress=progress)
+    scenario = part.scenario
+    found = PartResult(
+        part.name, scenario.name, scenario.tree, part.cap, part.relend, len(scenario.runs), plain=scenario.plain
+    )
+    found.states, found.edges, found.depth = result.states, result.edges, result.depth
+    found.full_states, found.full_edges = result.full_states, result.full_edges
+    found.snapshots = len(workload.calls.snapshots)
+    found.calls = len(workload.calls)
+    found.reduced = workload.reduced
+    found.fired = result.fired
+    found.reached = sorted(result.reached)
+    found.stopped = result.stopped
+    found.most_in_flight = judge.most_seen
+    found.diagnoses = sorted(judge.diagnoses)
+    for violation in result.violations:
+        path, message = violation.path.actions, violation.message
+        found.traces.append(trace_of(workload, path, violation.property, message, violation.circle))
+    if not found.stopped:
+        _judge_whole(workload, judge, found, result)
+    if isinstance(subject, ClassSubject):
+        _walk_live(workload, subject, found)
+    if found.traces:
+        found.verdict = Verdict.VIOLATED.value
+    elif not found.stopped:
+        found.verdict = DIAGNOSED if found.diagnoses else Verdict.HOLDS.value
+    return found
+
+
+def _reference(subject: AnySubject) -> Rule | None:
+    """A class claims to lend; a rule of the reference model claims only to be itself."""
+    return RULES["lend"] if isinstance(subject, ClassSubject) else None
+
+
+def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Result[WorkloadState, Action]) -> None:
+    """What only the whole exploration can tell."""
+    scenario = workload.scenario
+    if scenario.plain and judge.most_seen < judge.most:
+        message = f"at most {judge.most_seen} runs were in flight at once, never {judge.most}"
+        found.traces.append(trace_of(workload, (), "MaxInFlight", message))
+    for diagnosis in scenario.diagnoses:
+        if not any(stuck.matches(diagnosis) for stuck in judge.diagnoses.values()):
+            message = f"the scenario names '{' '.join(diagnosis)}', which was never found"
+            found.traces.append(trace_of(workload, (), "Diagnosis", message))
+    if scenario.script and not any(workload.script_done(state) for state in _ends(workload, result)):
+        found.stopped = "no behaviour gets through the script"
+
+
+def _ends(workload: Workload, result: Result[WorkloadState, Action]) -> Iterator[WorkloadState]:
+    for path in ():
+        if path is not None:
+            yield from path.states(workload)
+
+
+def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> None:
+    """Drive one pool along random walks, without restoring it: it must do what the restored ones did.
+
+    A pool restored from its snapshot at every step would hide whatever it keeps outside the snapshot.
+    """
+    if any(trace.invariant == "Answers" for trace in found.traces):
+        return
+    rng = random.Random(_SEED)
+    for _ in range(_LIVE_WALKS):
+        pool = subject.new(workload.cap, relend=workload.relend)
+        state = workload.initial()[0]
+        walked: list[Action] = []
+        while actions := workload.actions(state):
+            action = rng.choice(actions)
+            walked.append(action)
+            call = workload.call_of(state, action)
+            if call is not None:
+                reply = subject.call_live(pool, call.verb, *call.args)
+                found.live_calls += 1
+                if reply != call.reply:
+                    message = (
+                        f"on a pool that lived on, {call.verb}{call.args!r} gave {reply[1:]!r}; on one restored from "
+                        f"its snapshot it gave {call.reply[1:]!r}: the pool keeps something outside its snapshot"
+                    )
+                    found.traces.append(trace_of(workload, walked, "Replays", message))
+                    return
+            state = workload.next(state, action)
+
+
+# -- many parts --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Report:
+    """All parts of a check, and what they say together."""
+
+    subject: str
+    parts: list[PartResult] = field(default_factory=list)
+    #: Faults of the subject outside any scenario, by invariant.
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    #: Witnesses that the parts make possible and nobody saw; and those that they do not make possible.
+    missing: list[str] = field(default_factory=list)
+    not_covered: list[str] = field(default_factory=list)
+    stopped: str | None = None
+
+    @property
+    def violations(self) -> list[Trace]:
+        """For each invariant the smallest counterexample: fewest runs, then smallest cap, then fewest steps."""
+        best: dict[str, tuple[tuple[int, int, int], Trace]] = {}
+        for part in self.parts:
+            for trace in part.traces:
+                size = part.runs, part.cap, len(trace)
+                if trace.invariant not in best or size < best[trace.invariant][0]:
+                    best[trace.invariant] = size, trace
+        return [trace for _, trace in sorted(best.values(), key=lambda item: (item[0], item[1].invariant))]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Violated if anything is; undetermined if anything was cut short, never seen or never run; else holds."""
+        if self.faults or any(part.verdict == Verdict.VIOLATED.value for part in self.parts):
+            return Verdict.VIOLATED
+        short = any(part.verdict == Verdict.UNDETERMINED.value for part in self.parts)
+        if short or self.stopped or self.missing or not self.parts:
+            return Verdict.UNDETERMINED
+        return Verdict.HOLDS
+
+
+def check(
+    parts: Sequence[Part],
+    settings: Settings,
+    *,
+    jobs: int = 1,
+    max_seconds: float | None = None,
+    progress: Callable[[int, int, PartResult], None] | None = None,
+) -> Report:
+    """Check all parts. ``progress`` is told after each how many are done, of how many, and the part's result.
+
+    Ctrl-C and ``max_seconds`` end it early; what was done by then is reported as undetermined.
+
+    Raises:
+        SubjectError: the subject cannot be checked.
+    """
+    subject = resolve_subject(settings.subject, order=settings.order, tie=settings.tie)
+    report = Report(subject.name)
+    fault = refuses_bad_caps(subject)
+    if fault is not None:
+        report.faults.append(("Refused", fault))
+    deadline = None if max_seconds is None else time.monotonic() + max_seconds
+    results = _each(parts, settings, subject, jobs, deadline)
+    try:
+        for result in results:
+            report.parts.append(result)
+            if progress is not None:
+                progress(len(report.parts), len(parts), result)
+    except KeyboardInterrupt:
+        report.stopped = "interrupted"
+    except BrokenProcessPool:
+        report.stopped = "a process that explored a part died"
+    finally:
+        results.close()
+    if report.stopped is None and len(report.parts) < len(parts):
+        report.stopped = f"more than {max_seconds:g} seconds"
+    reached = {name for part in report.parts for name in part.reached}
+    means = [Means(part.scenario, part.cap, part.relend) for part in parts]
+    for witness in WITNESSES:
+        if witness.name not in reached:
+            possible = any(way.free and witness.possible(way) for way in means)
+            (report.missing if possible else report.not_covered).append(witness.name)
+    return report
+
+
+def _each(
+    parts: Sequence[Part], settings: Settings, subject: AnySubject, jobs: int, deadline: float | None
+) -> Iterator[PartResult]:
+    """The parts' results in order."""
+    if jobs <= 1 or len(parts) < 2:
+        for part in parts:
+            if deadline is not None and time.monotonic() > deadline:
+                return
+            yield check_part(part, subject, symmetry=settings.symmetry, limits=_limits(settings, deadline))
+        return
+    # The largest first would balance best, but the smallest first find the smallest counterexample soonest.
+    with ProcessPoolExecutor(jobs, initializer=_set_up, initargs=(settings, os.getcwd())) as pool:
+        waiting = [pool.submit(_check_one, part, deadline) for part in parts]
+        try:
+            for future in waiting:
+                result = future.result()
+                if result is None:
+                    return
+                yield result
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_worker: tuple[AnySubject, Settings] | None = None  # of a process that explores parts
+
+
+def _set_up(settings: Settings, folder: str) -> None:
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and ends us
+    os.chdir(folder)
+    _worker = resolve_subject(settings.subject, order=settings.order, tie=settings.tie), settings
+
+
+def _check_one(part: Part, deadline: float | None) -> PartResult | None:
+    if deadline is not None and time.monotonic() > deadline:
+        return None
+    assert _worker is not None
+    subject, settings = _worker
+    return check_part(part, subject, symmetry=settings.symmetry, limits=_limits(settings, deadline))
+
+
+def _limits(settings: Settings, deadline: float | None) -> Limits:
+    seconds = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+    return Limits(settings.max_states, seconds, settings.max_memory)

@@ -1,0 +1,105 @@
+"""What can be read off one view of a pool: the things the invariants speak of, each found once by its definition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from slotcheck.pymodel.rules import Run, State
+from slotcheck.pymodel.scenario import RunSpec
+
+__all__ = ["BrokenChainError", "Facts", "most_in_flight"]
+
+
+class BrokenChainError(Exception):
+    """A pool slot's chain of loans is not one chain; the message says where it breaks."""
+
+
+class Facts:
+    """One view, read."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.runs: Mapping[str, Run] = {run.run: run for run in state.runs}
+
+    @cached_property
+    def in_flight(self) -> list[Run]:
+        """Runs admitted and not finished."""
+        return [run for run in self.state.runs if run.phase == "in_flight"]
+
+    @cached_property
+    def parked(self) -> list[Run]:
+        """Runs that finished while their slot was lent."""
+        return [run for run in self.state.runs if run.phase == "parked"]
+
+    @cached_property
+    def holders(self) -> list[Run]:
+        """Runs that have a slot, lent or not."""
+        return [run for run in self.state.runs if run.token != "none"]
+
+    @cached_property
+    def unlent(self) -> list[Run]:
+        """Runs that hold a slot which is not lent: they can be at work."""
+        return [run for run in self.holders if not run.lent]
+
+    @cached_property
+    def heads(self) -> list[Run]:
+        """Runs that have a slot of the pool itself."""
+        return [run for run in self.state.runs if run.token == "pool"]
+
+    @cached_property
+    def borrowers(self) -> Mapping[str, list[Run]]:
+        """For each lender the runs on loan from it (one, if all is well)."""
+        borrowers: dict[str, list[Run]] = {}
+        for run in self.state.runs:
+            if run.token == "loan" and run.parent is not None:
+                borrowers.setdefault(run.parent, []).append(run)
+        return borrowers
+
+    @cached_property
+    def per_level(self) -> Counter[int]:
+        """How many runs are in flight on each level."""
+        return Counter(run.level for run in self.in_flight)
+
+    @cached_property
+    def chains(self) -> list[list[Run]]:
+        """For each pool slot: the run that took it, its borrower, that run's borrower, and so on.
+
+        Raises:
+            BrokenChainError: a loan leads nowhere, to two runs, or not downwards.
+        """
+        chains = []
+        for head in self.heads:
+            chain = [head]
+            while chain[-1].lent:
+                lender = chain[-1]
+                to = self.borrowers.get(lender.run, [])
+                if len(to) != 1:
+                    named = " and ".join(sorted(run.run for run in to)) or "nobody"
+                    raise BrokenChainError(f"the slot of {lender.run} is lent to {named}")
+                if to[0].level <= lender.level:
+                    raise BrokenChainError(f"{to[0].run} borrows from {lender.run}, which is not above it")
+                chain.append(to[0])
+            chains.append(chain)
+        return chains
+
+    def held(self, job: tuple[str, ...]) -> int:
+        """Pool slots of runs whose job lies at or below this one, by definition."""
+        return sum(run.job[: len(job)] == job for run in self.heads)
+
+
+def most_in_flight(runs: Sequence[RunSpec], cap: int) -> int:
+    """The number of runs on the ``cap`` longest vertex-disjoint downward paths of a forest.
+
+    Found by cutting every run's longest path below off from its siblings': such a decomposition is optimal, since
+    exchanging a path for one that starts at the same run and goes on through a shorter child never gains a run.
+    """
+    longest: dict[str | None, list[int]] = {}
+    paths: list[int] = []
+    for run in reversed(runs):  # children stand after their parents
+        below = sorted(longest.pop(run.name, []), reverse=True)
+        paths += below[1:]
+        longest.setdefault(run.parent, []).append(1 + (below[0] if below else 0))
+    paths += longest.get(None, [])
+    return sum(sorted(paths, reverse=True)[:cap])

@@ -1,0 +1,157 @@
+"""The invariants, bound to a workload as the properties that an explorer judges.
+
+Whatever speaks of a view alone is judged once per view, and whatever speaks of a call once per call, however many
+states of the workload share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from slotcheck.checks.conformance import calls_without_effect, lockstep
+from slotcheck.checks.diagnosis import Stuck, stuck
+from slotcheck.checks.facts import Facts, most_in_flight
+from slotcheck.checks.invariants import CALLS, STATES, Happening, Invariant, Situation
+from slotcheck.checks.subject import AnySubject, view
+from slotcheck.checks.witnesses import Witness
+from slotcheck.pymodel.rules import Rule
+from slotcheck.pymodel.subject import Call
+from slotcheck.pymodel.system import Property
+from slotcheck.pymodel.workload import Action, Workload, WorkloadState
+
+__all__ = ["ALL_INVARIANTS", "Judge"]
+
+#: Every invariant that a check judges, and its sentence.
+ALL_INVARIANTS: dict[str, str] = {
+    **{invariant.name: invariant.sentence for invariant in (*STATES, *CALLS)},
+    "Refused": "every call that the rules refuse gets the right code and changes nothing",
+    "Lockstep": "every call gives what the reference rule gives: the same answer in the same order, the same view",
+    "Replays": "a pool that lives on does what one restored from its snapshot does",
+    "NoDeadlock": "while every wait is for something below it, some body step is enabled until all runs have finished",
+    "Diagnosis": "where a wait is for something else, nothing goes on just as the scenario names it",
+    "AllFinish": "under fairness of body steps every behaviour ends with all runs finished",
+}
+
+
+class Judge:
+    """The judges of one workload.
+
+    Args:
+        workload: what is explored.
+        subject: who decides about slots in it.
+        reference: the rule to keep in lockstep with; None for a subject that follows another rule.
+        witnesses: those to look out for.
+    """
+
+    def __init__(
+        self, workload: Workload, subject: AnySubject, reference: Rule | None, witnesses: Iterable[Witness]
+    ) -> None:
+        self.workload = workload
+        self.subject = subject
+        self.reference = reference
+        self._witnesses = tuple(witnesses)
+        self._facts: list[Facts] = []
+        self._verdicts: dict[tuple[str, int], str | None] = {}
+        #: The circles found outside NoDeadlock's hypothesis, by their name.
+        self.diagnoses: dict[str, Stuck] = {}
+        #: The most runs seen in flight at once, and how many there can be.
+        self.most_seen = 0
+        self.most = most_in_flight(workload.scenario.runs, workload.cap)
+
+    def facts(self, pool: int) -> Facts:
+        """What can be read off the subject's state of this number."""
+        while len(self._facts) <= pool:
+            self._facts.append(Facts(view(self.workload.calls.snapshots[len(self._facts)])))
+        return self._facts[pool]
+
+    def properties(self) -> list[Property]:
+        """All that is judged."""
+        properties = [self._of_state(invariant) for invariant in STATES]
+        properties += [self._of_call(invariant.name, self._check_of(invariant)) for invariant in CALLS]
+        properties.append(Property.state("Refused", self._refused))
+        if self.reference is not None:
+            properties.append(self._of_call("Lockstep", self._lockstep))
+        properties.append(Property.end("NoDeadlock", lambda state: self._stuck(state, promised=True)))
+        properties.append(Property.end("Diagnosis", lambda state: self._stuck(state, promised=False)))
+        properties.append(Property.eventually("AllFinish", self.workload.finished))
+        return properties + [self._witness(witness) for witness in self._witnesses]
+
+    # -- invariants ----------------------------------------------------------------------------------------------
+
+    def _of_state(self, invariant: Invariant) -> Property:
+        verdicts, name, check = self._verdicts, invariant.name, invariant.check
+
+        def of_view(state: WorkloadState) -> str | None:
+            key = name, state.pool
+            if key not in verdicts:
+                verdicts[key] = check(self.facts(state.pool))
+            return verdicts[key]
+
+        return Property.state(name, of_view if invariant.of_view else lambda state: check(self._situation(state)))
+
+    def _situation(self, state: WorkloadState) -> Situation:
+        facts = self.facts(state.pool)
+        self.most_seen = max(self.most_seen, len(facts.in_flight))
+        return Situation(facts, self.workload.scenario, self.workload.cap, state.levels, state.resizes, self.most)
+
+    def _happening(self, call: Call) -> Happening:
+        return Happening(self.facts(call.source), call, self.facts(call.target))
+
+    def _check_of(self, invariant: Invariant) -> Callable[[Call], str | None]:
+        return lambda call: invariant.check(self._happening(call))
+
+    def _of_call(self, name: str, check: Callable[[Call], str | None]) -> Property:
+        call_of = self.workload.call_of
+
+        def of_step(state: WorkloadState, action: Action, _: WorkloadState) -> str | None:
+            call = call_of(state, action)
+            if call is None:
+                return None
+            if name not in call.judged:
+                call.judged[name] = check(call)
+            message: str | None = call.judged[name]
+            return message
+
+        return Property.step(name, of_step)
+
+    def _refused(self, state: WorkloadState) -> str | None:
+        key = "Refused", state.pool
+        if key not in self._verdicts:
+            calls = calls_without_effect(self.facts(state.pool), self.workload.names)
+            self._verdicts[key] = self.subject.unchanged(self.workload.snapshot(state), calls)
+        return self._verdicts[key]
+
+    def _lockstep(self, call: Call) -> str | None:
+        assert self.reference is not None
+        return lockstep(self.reference, self.facts(call.source).state, call, self.facts(call.target).state)
+
+    def _stuck(self, state: WorkloadState, *, promised: bool) -> str | None:
+        found = stuck(self.workload, self.facts(state.pool), state)
+        if found is None or found.promised != promised:
+            return None
+        told = "; ".join(found.told) or "nothing tells why"
+        unfinished = ", ".join(self.workload.unfinished(state))
+        if promised:
+            return f"nothing goes on, and {unfinished} have not ended: {told}"
+        self.diagnoses.setdefault(found.name, found)
+        if any(found.matches(diagnosis) for diagnosis in self.workload.scenario.diagnoses):
+            return None
+        return f"nothing goes on ({found.name}), which the scenario does not name: {told}"
+
+    # -- witnesses -----------------------------------------------------------------------------------------------
+
+    def _witness(self, witness: Witness) -> Property:
+        check = witness.check
+        if check is None:
+            return Property.sometimes_step(witness.name, self._grant_cancelled)
+        if not witness.on_calls:
+            return Property.sometimes(witness.name, lambda state: check(self._situation(state)))
+
+        def on_call(state: WorkloadState, action: Action, _: WorkloadState) -> bool:
+            call = self.workload.call_of(state, action)
+            return call is not None and check(self._happening(call))
+
+        return Property.sometimes_step(witness.name, on_call)
+
+    def _grant_cancelled(self, state: WorkloadState, action: Action, _: WorkloadState) -> bool:
+        return action[0] == "cancel" and self.workload.granted_not_resumed(state, action[1])

@@ -1,0 +1,212 @@
+"""The witnesses: what must be seen, or an invariant was never put to the test.
+
+Each "never" has a state or a step beside it that comes as close as the rules allow. A check demands those that the
+trees, caps and acts it was given make possible, and lists the rest as not covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+from slotcheck.checks.facts import most_in_flight
+from slotcheck.checks.invariants import Happening, Situation
+from slotcheck.pymodel.scenario import Scenario
+
+__all__ = ["GRANT_CANCELLED", "Means", "WITNESSES", "Witness"]
+
+GRANT_CANCELLED = "a grant cancelled before it resumes"
+
+
+class Means:
+    """What a scenario at one cap gives to work with. With bodies or a script of its own it promises nothing."""
+
+    def __init__(self, scenario: Scenario, cap: int, relend: bool) -> None:
+        self.scenario = scenario
+        self.cap = cap
+        self.relend = relend
+        self.free = not (
+            scenario.script or scenario.blocking_spawn or any(run.body is not None or run.late for run in scenario.runs)
+        )
+        self.cancel, self.finish, self.resize = (
+            any(act.verb == verb and (verb == "resize" or act.run is None) for act in scenario.environment)
+            for verb in ("cancel", "finish", "resize")
+        )
+
+    @cached_property
+    def levels(self) -> dict[str, int]:
+        """The level of each run."""
+        levels: dict[str, int] = {}
+        for run in self.scenario.runs:
+            levels[run.name] = 1 if run.parent is None else levels[run.parent] + 1
+        return levels
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of levels."""
+        return max(self.levels.values())
+
+    @cached_property
+    def leaves(self) -> dict[str, int]:
+        """For each tree, by its root, its leaves: so many runs can hold a slot unlent at once."""
+        parents = {run.parent for run in self.scenario.runs}
+        root: dict[str, str] = {}
+        leaves: dict[str, int] = {}
+        for run in self.scenario.runs:
+            root[run.name] = run.name if run.parent is None else root[run.parent]
+            leaves[root[run.name]] = leaves.get(root[run.name], 0) + (run.name not in parents)
+        return leaves
+
+    @cached_property
+    def siblings(self) -> int:
+        """The most children that a run has."""
+        parents = [run.parent for run in self.scenario.runs if run.parent is not None]
+        return max(map(parents.count, parents), default=0)
+
+    @property
+    def widest(self) -> int:
+        """The most runs on one level below the first."""
+        below = [level for level in self.levels.values() if level > 1]
+        return max(map(below.count, below), default=0)
+
+    @property
+    def most(self) -> int:
+        """As MaxInFlight counts."""
+        return most_in_flight(self.scenario.runs, self.cap)
+
+
+class Witness(NamedTuple):
+    """Something that must be seen, and the invariant that it keeps from being empty."""
+
+    name: str
+    invariant: str
+    #: Whether these means make it possible.
+    possible: Callable[[Means], bool]
+    #: Whether a state or a call is a witness; None for what the judge itself has to tell.
+    check: Callable[..., bool] | None
+    on_calls: bool = False
+
+
+def _full(situation: Situation) -> bool:
+    return len(situation.facts.unlent) == situation.facts.state.cap > 1
+
+
+def _bound_reached(situation: Situation) -> bool:
+    facts, levels = situation.facts, situation.levels
+    return levels > 1 and facts.state.cap > 1 and len(facts.in_flight) == facts.state.cap * levels
+
+
+def _level_full(situation: Situation) -> bool:
+    facts = situation.facts
+    return any(count == facts.state.taken > 1 for level, count in facts.per_level.items() if level > 1)
+
+
+def _most_reached(situation: Situation) -> bool:
+    return not situation.resizes and len(situation.facts.in_flight) == situation.most
+
+
+def _chain_of_three(situation: Situation) -> bool:
+    return any(run.lent and run.token == "loan" for run in situation.facts.holders)
+
+
+def _waits_twice(situation: Situation) -> bool:
+    facts = situation.facts
+    return any(facts.runs[run].parent is not None for run in facts.state.waiting)
+
+
+def _waits_below_a_lender(situation: Situation) -> bool:
+    facts = situation.facts
+    return bool(facts.state.waiting) and any(run.lent for run in facts.in_flight)
+
+
+def _cascade_of_two(happening: Happening) -> bool:
+    return sum(run.run not in happening.after.runs for run in happening.before.parked) >= 2
+
+
+def _last_slot(happening: Happening) -> bool:
+    state = happening.after.state
+    return state.taken == state.cap and any(token == "pool" for _, token in happening.call.reply.granted)
+
+
+def _holds_two(happening: Happening) -> bool:
+    return any(held > 1 for _, held in happening.call.reply.held)
+
+
+def _unequal_shares(happening: Happening) -> bool:
+    before = happening.before
+    picked = any(token == "pool" and run in before.state.waiting for run, token in happening.call.reply.granted)
+    return picked and len({before.held(before.runs[run].job) for run in before.state.waiting}) > 1
+
+
+def _tight(means: Means) -> bool:
+    """Whether siblings must wait for one another."""
+    return means.siblings > 1 and sum(means.leaves.values()) > means.cap
+
+
+WITNESSES = (
+    Witness("executing = cap", "UnlentWithinCap", lambda m: sum(m.leaves.values()) >= m.cap > 1, _full),
+    Witness(
+        "in flight = cap x levels",
+        "InFlightWithinCapTimesLevels",
+        lambda m: m.depth > 1 and m.cap > 1 and m.most == m.cap * m.depth,
+        _bound_reached,
+    ),
+    Witness("a level full", "LevelWithinCap", lambda m: m.cap > 1 and m.widest > 1, _level_full),
+    Witness("the most in flight", "MaxInFlight", lambda m: not m.cancel and not m.finish, _most_reached),
+    Witness("a chain of three", "OneChainPerSlot", lambda m: m.depth > 2, _chain_of_three),
+    Witness(
+        "a parked slot",
+        "NoSlotLeak",
+        lambda m: (m.cancel or m.finish) and m.depth > 1,
+        lambda situation: bool(situation.facts.parked),
+    ),
+    Witness(
+        "a cascade of two",
+        "OneChainPerSlot",
+        lambda m: (m.cancel or m.finish) and m.depth > 2,
+        _cascade_of_two,
+        on_calls=True,
+    ),
+    Witness("a wait in two queues", "NoLostWakeUp", _tight, _waits_twice),
+    Witness("a wait below a lender", "NoDeadlock", _tight, _waits_below_a_lender),
+    Witness(
+        "the last slot handed out",
+        "CapRespected",
+        lambda m: sum(m.leaves.values()) >= m.cap,
+        _last_slot,
+        on_calls=True,
+    ),
+    Witness(
+        "a job that holds two",
+        "HeldMatches",
+        lambda m: m.cap > 1 and max(m.leaves.values()) > 1,
+        _holds_two,
+        on_calls=True,
+    ),
+    Witness(
+        "jobs with unequal shares",
+        "FewestHeldFirst",
+        lambda m: m.cap > 1 and len(m.leaves) > 1 and max(m.leaves.values()) > m.cap,
+        _unequal_shares,
+        on_calls=True,
+    ),
+    Witness(
+        "two grants in one step",
+        "GrantsTold",
+        lambda m: m.resize and sum(m.leaves.values()) > 2,
+        lambda happening: len(happening.call.reply.granted) > 1,
+        on_calls=True,
+    ),
+    Witness(
+        "a relend",
+        "RelendLeavesNoIdle",
+        lambda m: m.relend and m.cap > 1 and m.siblings > 1,
+        lambda happening: bool(happening.call.reply.relent),
+        on_calls=True,
+    ),
+    Witness(GRANT_CANCELLED, "NoSlotLeak", lambda m: m.cancel, None),
+    Witness(
+        "every run finished", "AllFinish", lambda m: True, lambda situation: not situation.facts.runs and situation.levels > 0
+    ),
+)
