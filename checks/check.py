@@ -112,7 +112,8 @@ def check_part(
     """Explore one part and judge it."""
     symmetry = symmetry and subject.plain
     workload = Workload(part.scenario, subject, cap=part.cap, relend=part.relend, symmetry=symmetry)
-    judge = Judge(workload, subject, _reference(subject), WITNESSES)
+    means = Means(part.scenario, part.cap, part.relend)
+    judge = Judge(workload, subject, _reference(subject), [wanted for wanted in WITNESSES if means.allow(wanted)])
     result = explore(workload, judge.properties(), limits=limits, progress=progress)
     if result.cyclic and workload.reduced:
         # Whether a circle is fair cannot be told of merged states.
@@ -276,7 +277,7 @@ def check(
     means = [Means(part.scenario, part.cap, part.relend) for part in parts]
     for witness in WITNESSES:
         if witness.name not in reached:
-            possible = any(way.free and witness.possible(way) for way in means)
+            possible = any(way.allow(witness) for way in means)
             (report.missing if possible else report.not_covered).append(witness.name)
     return report
 

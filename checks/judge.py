@@ -6,7 +6,7 @@ states of the workload share them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 
 from slotcheck.checks.conformance import calls_without_effect, lockstep
 from slotcheck.checks.diagnosis import Stuck, stuck
@@ -51,7 +51,7 @@ class Judge:
         self.reference = reference
         self._witnesses = tuple(witnesses)
         self._facts: list[Facts] = []
-        self._verdicts: dict[tuple[str, int], str | None] = {}
+        self._bad_views: list[dict[str, str] | None] = []
         #: The circles found outside NoDeadlock's hypothesis, by their name.
         self.diagnoses: dict[str, Stuck] = {}
         #: The most runs seen in flight at once, and how many there can be.
@@ -66,11 +66,7 @@ class Judge:
 
     def properties(self) -> list[Property]:
         """All that is judged."""
-        properties = [self._of_state(invariant) for invariant in STATES]
-        properties += [self._of_call(invariant.name, self._check_of(invariant)) for invariant in CALLS]
-        properties.append(Property.state("Refused", self._refused))
-        if self.reference is not None:
-            properties.append(self._of_call("Lockstep", self._lockstep))
+        properties = [Property.states("states", self._bad_state), Property.steps("calls", self._bad_step)]
         properties.append(Property.end("NoDeadlock", lambda state: self._stuck(state, promised=True)))
         properties.append(Property.end("Diagnosis", lambda state: self._stuck(state, promised=False)))
         properties.append(Property.eventually("AllFinish", self.workload.finished))
@@ -78,16 +74,25 @@ class Judge:
 
     # -- invariants ----------------------------------------------------------------------------------------------
 
-    def _of_state(self, invariant: Invariant) -> Property:
-        verdicts, name, check = self._verdicts, invariant.name, invariant.check
+    def _bad_state(self, state: WorkloadState) -> Mapping[str, str]:
+        bad = self._bad_view(state.pool)
+        situation = self._situation(state)
+        found = [(invariant.name, invariant.check(situation)) for invariant in STATES if not invariant.of_view]
+        more = {name: message for name, message in found if message is not None}
+        return {**bad, **more} if more else bad
 
-        def of_view(state: WorkloadState) -> str | None:
-            key = name, state.pool
-            if key not in verdicts:
-                verdicts[key] = check(self.facts(state.pool))
-            return verdicts[key]
-
-        return Property.state(name, of_view if invariant.of_view else lambda state: check(self._situation(state)))
+    def _bad_view(self, pool: int) -> dict[str, str]:
+        """What is wrong with the subject's state of this number, by invariant: found once."""
+        while len(self._bad_views) <= pool:
+            self._bad_views.append(None)
+        bad = self._bad_views[pool]
+        if bad is None:
+            facts = self.facts(pool)
+            found = {invariant.name: invariant.check(facts) for invariant in STATES if invariant.of_view}
+            calls = calls_without_effect(facts, self.workload.names)
+            found["Refused"] = self.subject.unchanged(self.workload.calls.snapshots[pool], calls)
+            bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
+        return bad
 
     def _situation(self, state: WorkloadState) -> Situation:
         facts = self.facts(state.pool)
@@ -97,29 +102,19 @@ class Judge:
     def _happening(self, call: Call) -> Happening:
         return Happening(self.facts(call.source), call, self.facts(call.target))
 
-    def _check_of(self, invariant: Invariant) -> Callable[[Call], str | None]:
-        return lambda call: invariant.check(self._happening(call))
+    def _bad_step(self, state: WorkloadState, action: Action, _: WorkloadState) -> Mapping[str, str] | None:
+        call = self.workload.call_of(state, action)
+        return None if call is None else self._bad_call(call)
 
-    def _of_call(self, name: str, check: Callable[[Call], str | None]) -> Property:
-        call_of = self.workload.call_of
-
-        def of_step(state: WorkloadState, action: Action, _: WorkloadState) -> str | None:
-            call = call_of(state, action)
-            if call is None:
-                return None
-            if name not in call.judged:
-                call.judged[name] = check(call)
-            message: str | None = call.judged[name]
-            return message
-
-        return Property.step(name, of_step)
-
-    def _refused(self, state: WorkloadState) -> str | None:
-        key = "Refused", state.pool
-        if key not in self._verdicts:
-            calls = calls_without_effect(self.facts(state.pool), self.workload.names)
-            self._verdicts[key] = self.subject.unchanged(self.workload.snapshot(state), calls)
-        return self._verdicts[key]
+    def _bad_call(self, call: Call) -> dict[str, str]:
+        """What is wrong with a call, by invariant: found once."""
+        if call.judged is None:
+            happening = self._happening(call)
+            found = {invariant.name: invariant.check(happening) for invariant in CALLS}
+            if self.reference is not None:
+                found["Lockstep"] = self._lockstep(call)
+            call.judged = {name: message for name, message in found.items() if message is not None}
+        return call.judged
 
     def _lockstep(self, call: Call) -> str | None:
         assert self.reference is not None

@@ -46,7 +46,8 @@ __all__ = [
 #: The rules that an ``expect`` line may name (SEMANTICS 6).
 RULES = ("hold", "release", "retake", "per_level", "help", "refuse", "lend", "lend+relend")
 
-#: The invariants that an ``expect`` line may name (SEMANTICS 4).
+#: The invariants that an ``expect`` line may name: those of SEMANTICS 4, and Diagnosis (stuck outside the hypothesis of
+#: NoDeadlock, in a way that the scenario does not name).
 INVARIANTS = (
     "UnlentWithinCap",
     "CapRespected",
@@ -61,6 +62,7 @@ INVARIANTS = (
     "GrantsTold",
     "Refused",
     "NoDeadlock",
+    "Diagnosis",
     "AllFinish",
     "PermitOrder",
     "PermitExclusive",
@@ -362,8 +364,8 @@ class _Source:
         """Raise the error that says so about this place."""
         shown = self.lines[line - 1]
         indented = re.match(r"[ \t]+([a-z]+)[^:]*:(?!=)", shown)
-        if indented and indented[1] in _KEYS and indented.start(1) == column - 1:
-            message += " (an indented line goes on with the line above)"
+        if indented and indented[1] in _KEYS and column <= indented.end():
+            message += " (an indented line goes on with the one above)"
         # A window on a long line; nothing in it that could move the cursor, so that the caret stands right.
         start = max(0, column - 80) if len(shown) > 120 else 0
         window = "".join(
@@ -582,11 +584,12 @@ class _Meaning:
                     self.source.fail_at(step[0], f"{op.name}.drop without {op.name}.take before it")
             elif op.verb == "await":
                 awaited.update((name, token) for name, _, token in self._known([step[1]]) if name not in awaited)
-            elif op.verb == "spawn" or (op.verb == "wait" and op.name is not None):
+            elif op.verb in ("spawn", "spawn all", "wait"):
                 family.append((op, step[1]))
         after_raise = next((step for op, step in zip(ops, tokens[1:], strict=False) if op.verb == "raise"), None)
         if after_raise is not None:
             self.source.fail_at(after_raise[0], "nothing is done after 'raise'", "end of line")
+        names_children = any(op.name is not None for op, _ in family)
         for name, run, token in self._known(_tokens(names)):
             if run.body is not None:
                 self.source.fail_at(token, f"run {name} has a body already, in line {run.body_line}")
@@ -595,7 +598,7 @@ class _Meaning:
             for child in run.children:
                 if child in awaited:
                     self.source.fail_at(awaited[child], f"{child} is a child of {name}", f"'&{child}'")
-            if run.children or any(op.name for op, _ in family):
+            if run.children or names_children:
                 self._family(name, run, family)
             run.body, run.body_line = ops, token.line or 0
 
@@ -637,8 +640,6 @@ class _Meaning:
                 event = str(tokens[2])
                 if Op("need", event) not in self.ops:
                     self.source.fail_at(tokens[2], f"no body needs event {event}", f"a step '?{event}' in some body")
-                if Op("set", event) in self.ops:
-                    self.source.fail_at(tokens[2], f"a body sets event {event}", "an event that nobody sets")
 
     # -- numbers, acts, expectations -----------------------------------------------------------------------------------
 
@@ -709,9 +710,7 @@ class _Meaning:
             if name in circle:
                 self.source.fail_at(token, f"run {name} stands twice in the circle")
             circle[name] = None
-        first, *rest = circle
-        # A circle may start anywhere, but two runs must not read like ("never", event).
-        self.diagnoses.append((*rest, first) if first == "never" else (first, *rest))
+        self.diagnoses.append(("cycle", *circle))
 
 
 def _tokens(tree: Tree[Token]) -> list[Token]:
@@ -723,11 +722,14 @@ def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
 
 
 def _op(step: list[Token]) -> Op:
-    """One step of a body; the word before or after the verb is what it is about."""
+    """One step of a body: a verb and, after it or (a lock) before it, what it is about."""
     first, *rest = step
     if first.type == "LOCK":
         return Op(_VERBS[rest[0].type], str(first))
-    return Op(_VERBS[first.type], str(rest[0]) if rest and rest[0].type != "STAR" else None)
+    verb = _VERBS[first.type]
+    if not rest:
+        return Op(verb)
+    return Op(f"{verb} all") if rest[0].type == "STAR" else Op(verb, str(rest[0]))
 
 
 def _word(once: dict[str, Tree[Token]], key: str, default: str) -> str:

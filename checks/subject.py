@@ -115,7 +115,7 @@ class ClassSubject:
 
     def _held(self, pool: Any, snapshot: Any) -> tuple[tuple[tuple[str, ...], int], ...]:
         jobs = {run.job[:depth] for run in snapshot.runs for depth in range(1, len(run.job) + 1)}
-        return tuple((job, pool.held(job)) for job in jobs)
+        return tuple([(job, pool.held(job)) for job in sorted(jobs)])
 
 
 class RuleSubject:

@@ -34,6 +34,10 @@ class Means:
             for verb in ("cancel", "finish", "resize")
         )
 
+    def allow(self, witness: Witness) -> bool:
+        """Whether the witness must be seen if everything that these means allow is explored."""
+        return self.free and witness.possible(self)
+
     @cached_property
     def levels(self) -> dict[str, int]:
         """The level of each run."""
@@ -134,9 +138,14 @@ def _holds_two(happening: Happening) -> bool:
 
 
 def _unequal_shares(happening: Happening) -> bool:
-    before = happening.before
-    picked = any(token == "pool" and run in before.state.waiting for run, token in happening.call.reply.granted)
-    return picked and len({before.held(before.runs[run].job) for run in before.state.waiting}) > 1
+    before, call, after = happening
+    picked = [run for run, token in call.reply.granted if token == "pool" and run in before.state.waiting]
+    if not picked:
+        return False
+    # Who held what when the first of them was picked.
+    jobs = {before.runs[run].job for run in (*picked, *after.state.waiting) if run in before.runs}
+    held = {job: after.held(job) - sum(before.runs[run].job == job for run in picked) for job in jobs}
+    return len(set(held.values())) > 1
 
 
 def _tight(means: Means) -> bool:
@@ -187,7 +196,11 @@ WITNESSES = (
     Witness(
         "jobs with unequal shares",
         "FewestHeldFirst",
-        lambda m: m.cap > 1 and len(m.leaves) > 1 and max(m.leaves.values()) > m.cap,
+        lambda m: (
+            len(m.leaves) > 1
+            and max(m.leaves.values()) > 1
+            and (m.resize or (m.cap > 1 and (len(m.leaves) > 2 or max(m.leaves.values()) > m.cap)))
+        ),
         _unequal_shares,
         on_calls=True,
     ),

@@ -15,7 +15,7 @@ import sys
 import time
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -104,53 +104,68 @@ class Result(Generic[S, A]):
 
 
 class _Judge(Generic[S, A]):
-    """The properties by kind, and what has been found of them. Every property is reported once."""
+    """The properties by kind, and what has been found of them. Every claim is reported once."""
 
     def __init__(self, properties: Iterable[Property], result: Result[S, A], path_to: Callable[[int], Path[S, A]]):
         by_kind: dict[tuple[Kind, bool], list[Property]] = {}
         for prop in properties:
             by_kind.setdefault((prop.kind, prop.on_steps), []).append(prop)
-        self._states = by_kind.get((Kind.STATE, False), [])
-        self.steps = by_kind.get((Kind.STEP, True), [])
-        self._ends = by_kind.get((Kind.END, False), [])
+        self._states, self._steps, self._ends = (
+            [prop.check for prop in by_kind.get(kind, [])]
+            for kind in ((Kind.STATE, False), (Kind.STEP, True), (Kind.END, False))
+        )
         self._witnesses = by_kind.get((Kind.SOMETIMES, False), [])
-        self.step_witnesses = by_kind.get((Kind.SOMETIMES, True), [])
+        self._step_witnesses = by_kind.get((Kind.SOMETIMES, True), [])
         goals = by_kind.get((Kind.EVENTUALLY, False), [])
         if len(goals) > 1:
             raise ValueError(f"one eventually property at a time, not {', '.join(goal.name for goal in goals)}")
         self.goal = goals[0] if goals else None
         self._result = result
         self._path_to = path_to
+        self._told: set[str] = set()
 
     @property
-    def names_wanted(self) -> list[str]:
-        return [witness.name for witness in (*self._witnesses, *self.step_witnesses)]
+    def missing(self) -> list[str]:
+        """The witnesses not seen so far."""
+        return [witness.name for witness in (*self._witnesses, *self._step_witnesses)]
 
     def state(self, state: S, at: int) -> None:
-        bad = [(prop, message) for prop in self._states if (message := prop.check(state)) is not None]
-        for prop, message in bad:
-            self._states.remove(prop)
-            self._result.violations.append(Violation(prop.name, message, self._path_to(at)))
+        for check in self._states:
+            found = check(state)
+            if found:
+                self._tell(found, self._path_to(at))
         if self._witnesses:
-            for witness in [witness for witness in self._witnesses if witness.check(state)]:
-                self._witnesses.remove(witness)
-                self._result.reached[witness.name] = self._path_to(at)
+            self._witnesses = self._look(self._witnesses, lambda: self._path_to(at), state)
 
     def step(self, state: S, action: A, after: S, at: int) -> None:
-        bad = [(prop, message) for prop in self.steps if (message := prop.check(state, action, after)) is not None]
-        for prop, message in bad:
-            self.steps.remove(prop)
-            self._result.violations.append(Violation(prop.name, message, _longer(self._path_to(at), action)))
-        if self.step_witnesses:
-            for witness in [witness for witness in self.step_witnesses if witness.check(state, action, after)]:
-                self.step_witnesses.remove(witness)
-                self._result.reached[witness.name] = _longer(self._path_to(at), action)
+        for check in self._steps:
+            found = check(state, action, after)
+            if found:
+                self._tell(found, _longer(self._path_to(at), action))
+        if self._step_witnesses:
+            self._step_witnesses = self._look(
+                self._step_witnesses, lambda: _longer(self._path_to(at), action), state, action, after
+            )
 
     def end(self, state: S, at: int) -> None:
-        bad = [(prop, message) for prop in self._ends if (message := prop.check(state)) is not None]
-        for prop, message in bad:
-            self._ends.remove(prop)
-            self._result.violations.append(Violation(prop.name, message, self._path_to(at)))
+        for check in self._ends:
+            found = check(state)
+            if found:
+                self._tell(found, self._path_to(at))
+
+    def _tell(self, found: Mapping[str, str], path: Path[S, A]) -> None:
+        for name, message in found.items():
+            if name not in self._told:
+                self._told.add(name)
+                self._result.violations.append(Violation(name, message, path))
+
+    def _look(self, witnesses: list[Property], path: Callable[[], Path[S, A]], *what: Any) -> list[Property]:
+        """The witnesses that this is none of."""
+        seen = [witness for witness in witnesses if witness.check(*what)]
+        if not seen:
+            return witnesses
+        self._result.reached.update((witness.name, path()) for witness in seen)
+        return [witness for witness in witnesses if witness not in seen]
 
 
 def _longer(path: Path[S, A], action: A) -> Path[S, A]:
@@ -251,8 +266,7 @@ def explore(
                 after = next_(state, action)
                 result.edges += 1
                 fired[action] += 1
-                if judge.steps or judge.step_witnesses:
-                    judge.step(state, action, after, at)
+                judge.step(state, action, after, at)
                 key = key_of(after)
                 to = known.get(key)
                 if to is None:
@@ -272,7 +286,7 @@ def explore(
         result.fired[action[0] if isinstance(action, tuple) else action] += times
     if graph is not None and judge.goal is not None and not result.stopped:
         _judge_goal(system, judge.goal, graph, result, path_to)
-    result.missing = judge.names_wanted
+    result.missing = judge.missing
     return result
 
 
@@ -372,7 +386,7 @@ def walk(
     result.states = len(seen)
     for action, times in fired.items():
         result.fired[action[0] if isinstance(action, tuple) else action] += times
-    result.missing = judge.names_wanted
+    result.missing = judge.missing
     return result
 
 

@@ -6,7 +6,7 @@ states of a workload share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 __all__ = ["Call", "Calls", "Reply", "Subject"]
@@ -50,8 +50,8 @@ class Call:
     args: tuple[Any, ...]
     reply: Reply
     target: int
-    #: What the judges found of it, by judge.
-    judged: dict[str, Any] = field(default_factory=dict)
+    #: What a judge found wrong with it, by name; None as long as nobody has looked.
+    judged: dict[str, str] | None = None
 
 
 class Calls:

@@ -7,7 +7,7 @@ and a `Path` is what an answer looks like: a list of actions that anyone can rep
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -69,8 +69,9 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Property:
-    """A named claim. Build one with `state`, `step`, `end`, `sometimes`, `sometimes_step` or `eventually`."""
+    """A named claim, or several that are judged in one go. Build one with the class methods."""
 
+    #: The name, or for claims judged together what the names begin with in a report of the search itself.
     name: str
     kind: Kind
     check: Callable[..., Any]
@@ -79,17 +80,27 @@ class Property:
     @classmethod
     def state(cls, name: str, check: Callable[[Any], str | None]) -> Property:
         """``check(state)`` returns None where the claim holds, else a sentence that says why it does not."""
-        return cls(name, Kind.STATE, check)
+        return cls(name, Kind.STATE, lambda state: _named(name, check(state)))
 
     @classmethod
     def step(cls, name: str, check: Callable[[Any, Any, Any], str | None]) -> Property:
         """The same for ``check(state, action, next_state)``."""
-        return cls(name, Kind.STEP, check, on_steps=True)
+        return cls(name, Kind.STEP, lambda *step: _named(name, check(*step)), on_steps=True)
 
     @classmethod
     def end(cls, name: str, check: Callable[[Any], str | None]) -> Property:
         """The same for ``check(state)`` where no body step is enabled."""
-        return cls(name, Kind.END, check)
+        return cls(name, Kind.END, lambda state: _named(name, check(state)))
+
+    @classmethod
+    def states(cls, name: str, check: Callable[[Any], Mapping[str, str] | None]) -> Property:
+        """Several claims: ``check(state)`` returns a sentence for each that does not hold, by name."""
+        return cls(name, Kind.STATE, check)
+
+    @classmethod
+    def steps(cls, name: str, check: Callable[[Any, Any, Any], Mapping[str, str] | None]) -> Property:
+        """The same for ``check(state, action, next_state)``."""
+        return cls(name, Kind.STEP, check, on_steps=True)
 
     @classmethod
     def sometimes(cls, name: str, check: Callable[[Any], bool]) -> Property:
@@ -105,6 +116,10 @@ class Property:
     def eventually(cls, name: str, check: Callable[[Any], bool]) -> Property:
         """``check(state)`` returns whether the goal is reached. Judged as liveness.py tells."""
         return cls(name, Kind.EVENTUALLY, check)
+
+
+def _named(name: str, message: str | None) -> Mapping[str, str] | None:
+    return None if message is None else {name: message}
 
 
 class NotDeterministicError(RuntimeError):

@@ -117,6 +117,7 @@ class Workload:
         self._numbers: dict[Hashable, int] = {}
         self._most_progress = _RESUMED + max(len(self._body(at)) for at in range(len(runs))) + 1
         self._degree = 0
+        self._last_step: tuple[WorkloadState | None, Action, Call | None] = None, (), None
         self._last: tuple[WorkloadState, tuple[Hashable, int]] | None = None
 
     def _root(self, at: int) -> str:
@@ -207,6 +208,11 @@ class Workload:
 
     def call_of(self, state: WorkloadState, action: Action) -> Call | None:
         """The call that an action makes to the subject; None for a step that the pool does not hear of."""
+        if state is not self._last_step[0] or action is not self._last_step[1]:
+            self._last_step = state, action, self._make_call(state, action)
+        return self._last_step[2]
+
+    def _make_call(self, state: WorkloadState, action: Action) -> Call | None:
         verb = action[0]
         if verb == "resize":
             return self.calls.call(state.pool, *action)
