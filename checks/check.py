@@ -18,14 +18,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from slotcheck.checks.conformance import refuses_bad_caps
-from slotcheck.checks.judge import Judge
+from slotcheck.checks.judge import SCRIPT_DONE, Judge
 from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Verdict, explore
 from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.scenario import Scenario
-from slotcheck.pymodel.system import Path
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
 __all__ = ["Part", "PartResult", "Report", "Settings", "check", "check_part", "parts_of"]
@@ -92,6 +91,7 @@ class PartResult:
     snapshots: int = 0
     live_calls: int = 0
     most_in_flight: int = 0
+    most: int = 0
     plain: bool = False
     reduced: bool = False
     fired: Counter[str] = field(default_factory=Counter)
@@ -128,9 +128,9 @@ def check_part(
     found.calls = len(workload.calls)
     found.reduced = workload.reduced
     found.fired = result.fired
-    found.reached = sorted(result.reached)
+    found.reached = sorted(name for name in result.reached if name != SCRIPT_DONE)
     found.stopped = result.stopped
-    found.most_in_flight = judge.most_seen
+    found.most_in_flight, found.most = judge.most_seen, judge.most
     found.diagnoses = sorted(judge.diagnoses)
     for violation in result.violations:
         path, message = violation.path.actions, violation.message
@@ -161,14 +161,8 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
         if not any(stuck.matches(diagnosis) for stuck in judge.diagnoses.values()):
             message = f"the scenario names '{' '.join(diagnosis)}', which was never found"
             found.traces.append(trace_of(workload, (), "Diagnosis", message))
-    if scenario.script and not any(workload.script_done(state) for state in _ends(workload, result)):
+    if scenario.script and SCRIPT_DONE not in result.reached:
         found.stopped = "no behaviour gets through the script"
-
-
-def _ends(workload: Workload, result: Result[WorkloadState, Action]) -> Iterator[WorkloadState]:
-    for path in ():
-        if path is not None:
-            yield from path.states(workload)
 
 
 def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> None:

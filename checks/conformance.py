@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from slotcheck.checks.facts import Facts
-from slotcheck.checks.subject import AnySubject, view
+from slotcheck.checks.subject import AnySubject
 from slotcheck.pymodel.rules import Refusal, Rule, State
 from slotcheck.pymodel.subject import Call
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import networkx as nx
-
 from slotcheck.checks.facts import Facts
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
@@ -59,7 +58,7 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
                 never.add(name)
                 promised = False
             for ender in enders:
-                if not _is_below(workload, facts, ender, run):
+                if not _is_below(workload, state, ender, run):
                     promised = False
                 graph.add_edge(run, ender, why=_why(kind, name, run, ender))
     holders = sorted(run.run for run in facts.unlent)
@@ -84,21 +83,12 @@ def _why(kind: str, name: str, run: str, ender: str) -> str:
     return f"{run} waits for lock {name}, which {ender} is in"
 
 
-def _is_below(workload: Workload, facts: Facts, run: str, above: str) -> bool:
-    """Whether a run is below another in the parent relation at this moment (a run not yet asked: in the scenario's)."""
-    seen = run
-    while True:
-        known = facts.runs.get(seen)
-        if known is not None:
-            parent = known.parent
-        else:
-            at = workload.parents[workload.scenario.index[seen]]
-            parent = None if at is None else workload.names[at]
-        if parent is None:
-            return False
-        if parent == above:
-            return True
-        seen = parent
+def _is_below(workload: Workload, state: WorkloadState, run: str, above: str) -> bool:
+    """Whether a run is below another in the parent relation at this moment, whatever the subject says of it."""
+    parent = workload.parent_now(state, run)
+    while parent is not None and parent != above:
+        parent = workload.parent_now(state, parent)
+    return parent == above
 
 
 def _shortest_circle(graph: nx.DiGraph[str]) -> tuple[str, ...]:

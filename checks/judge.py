@@ -6,12 +6,12 @@ states of the workload share them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from slotcheck.checks.conformance import calls_without_effect, lockstep
 from slotcheck.checks.diagnosis import Stuck, stuck
 from slotcheck.checks.facts import Facts, most_in_flight
-from slotcheck.checks.invariants import CALLS, STATES, Happening, Invariant, Situation
+from slotcheck.checks.invariants import CALLS, STATES, Happening, Situation
 from slotcheck.checks.subject import AnySubject, view
 from slotcheck.checks.witnesses import Witness
 from slotcheck.pymodel.rules import Rule
@@ -19,7 +19,9 @@ from slotcheck.pymodel.subject import Call
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["ALL_INVARIANTS", "Judge"]
+__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge"]
+
+SCRIPT_DONE = "the script's end"  # what a search must come to, or the script never happened
 
 #: Every invariant that a check judges, and its sentence.
 ALL_INVARIANTS: dict[str, str] = {
@@ -70,6 +72,8 @@ class Judge:
         properties.append(Property.end("NoDeadlock", lambda state: self._stuck(state, promised=True)))
         properties.append(Property.end("Diagnosis", lambda state: self._stuck(state, promised=False)))
         properties.append(Property.eventually("AllFinish", self.workload.finished))
+        if self.workload.scenario.script:
+            properties.append(Property.sometimes(SCRIPT_DONE, self.workload.script_done))
         return properties + [self._witness(witness) for witness in self._witnesses]
 
     # -- invariants ----------------------------------------------------------------------------------------------
@@ -88,7 +92,11 @@ class Judge:
         bad = self._bad_views[pool]
         if bad is None:
             facts = self.facts(pool)
-            found = {invariant.name: invariant.check(facts) for invariant in STATES if invariant.of_view}
+            found = {
+                invariant.name: _tried(lambda: invariant.check(facts))  # noqa: B023
+                for invariant in STATES
+                if invariant.of_view
+            }
             calls = calls_without_effect(facts, self.workload.names)
             found["Refused"] = self.subject.unchanged(self.workload.calls.snapshots[pool], calls)
             bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
@@ -110,9 +118,9 @@ class Judge:
         """What is wrong with a call, by invariant: found once."""
         if call.judged is None:
             happening = self._happening(call)
-            found = {invariant.name: invariant.check(happening) for invariant in CALLS}
-            if self.reference is not None:
-                found["Lockstep"] = self._lockstep(call)
+            found = {invariant.name: _tried(lambda: invariant.check(happening)) for invariant in CALLS}  # noqa: B023
+            if self.reference is not None and not self._bad_view(call.source).keys() - {"Refused"}:
+                found["Lockstep"] = _tried(lambda: self._lockstep(call))
             call.judged = {name: message for name, message in found.items() if message is not None}
         return call.judged
 
@@ -150,3 +158,11 @@ class Judge:
 
     def _grant_cancelled(self, state: WorkloadState, action: Action, _: WorkloadState) -> bool:
         return action[0] == "cancel" and self.workload.granted_not_resumed(state, action[1])
+
+
+def _tried(check: Callable[[], str | None]) -> str | None:
+    """A faulty subject's views can be such that a check, or the reference, cannot make sense of them."""
+    try:
+        return check()
+    except Exception as error:
+        return f"the views before and after make no sense: {type(error).__name__}: {error}"

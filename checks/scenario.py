@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -395,7 +395,7 @@ def _parse(source: _Source) -> list[Tree[Token]]:
     """One tree for each line of the scenario."""
     if all(not line.strip() or line.lstrip().startswith("#") for line in source.lines):
         source.fail("the file is empty", 1, 1, "a scenario, such as 'cap: 1' and 'tree: r(a b)'")
-    parsing = _parser().parse_interactive(source.text)
+    parsing: Any = _parser().parse_interactive(source.text)  # lark leaves its methods untyped
     try:
         for _ in parsing.iter_parse():
             pass

@@ -245,6 +245,11 @@ class Workload:
         """The runs that have asked and not ended."""
         return [name for name, at in zip(self.names, state.progress, strict=True) if at not in (_IDLE, _ENDED)]
 
+    def parent_now(self, state: WorkloadState, run: str) -> str | None:
+        """The run's parent, as long as that has not ended."""
+        parent = self.parents[self.scenario.index[run]]
+        return None if parent is None or state.progress[parent] == _ENDED else self.names[parent]
+
     def withheld(self, state: WorkloadState) -> Act | None:
         """The act of the script whose turn it is, if a body step has to wait for it."""
         if not self.scenario.script:

@@ -1,0 +1,169 @@
+"""The command line: ``slotcheck``.
+
+Exit codes: 0 holds, 1 violated, 2 bad input, 3 undetermined.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from slotcheck.checks.check import PartResult, Settings, check, parts_of
+from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.report import as_json, as_text, console
+from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.subject import SubjectError
+from slotcheck.pymodel.explore import Verdict
+
+__all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
+
+#: The generated scenarios go up to this many runs, so that ``slotcheck check`` takes about 15 s on two cores.
+DEFAULT_RUNS = 5
+
+BAD_INPUT = 2
+EXIT_CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 3}
+
+
+class BadInput(click.ClickException):
+    """Something the user gave cannot be used: exit code 2."""
+
+    exit_code = BAD_INPUT
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"slotcheck: {self.message}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="slotcheck")
+def main() -> None:
+    """Verify slot lending: a tree of tasks shares one pool of slots without deadlock and within its bounds.
+
+    Exit codes: 0 holds, 1 violated, 2 bad input, 3 undetermined.
+    """
+
+
+def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(
+        (
+            click.option(
+                "--subject",
+                default="pool",
+                show_default=True,
+                metavar="SUBJECT",
+                help="What to check: pool, rule:NAME, or package.module:Class.",
+            ),
+            click.option("--order", metavar="ORDER", help="The order to make pools with: fewest_held or fifo."),
+            click.option("--tie", metavar="TIE", help="The tie-break of fewest_held: served or oldest."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@main.command("check")
+@click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
+@_subject_options
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Generate all forests of up to N runs (default {DEFAULT_RUNS}, or none if scenarios are named).",
+)
+@click.option("--cap", "caps", type=int, multiple=True, metavar="CAP", help="Only these caps. May be repeated.")
+@click.option("--relend", type=click.Choice(["off", "on", "both"]), help="Only with relend off, on, or both.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@click.option("--no-symmetry", is_flag=True, help="Do not merge states that differ by an exchange of siblings.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a part beyond N states.")
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
+@click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Give up on a part beyond this memory.")
+def check_command(
+    scenarios: tuple[str, ...],
+    subject: str,
+    order: str | None,
+    tie: str | None,
+    runs: int | None,
+    caps: tuple[int, ...],
+    relend: str | None,
+    form: str,
+    no_timing: bool,
+    no_symmetry: bool,
+    jobs: int | None,
+    max_states: int | None,
+    max_seconds: float | None,
+    max_memory: int | None,
+) -> None:
+    """Explore every interleaving and judge every invariant.
+
+    SCENARIO is the name of one that ships (see `slotcheck scenarios`) or a file. Without any, all that ship and all
+    forests of a few runs are checked.
+    """
+    for cap in caps:
+        if cap < 1:
+            raise BadInput(f"--cap {cap}: a cap is an integer >= 1")
+    try:
+        chosen = resolve(scenarios) if scenarios else list(builtin_scenarios().values())
+    except (ScenarioError, UnknownScenarioError) as error:
+        raise BadInput(str(error)) from error
+    if runs is not None or not scenarios:
+        chosen += generated_scenarios(DEFAULT_RUNS if runs is None else runs)
+    switches = {None: None, "off": (False,), "on": (True,), "both": (False, True)}[relend]
+    parts = parts_of(chosen, caps=tuple(dict.fromkeys(caps)) or None, relend=switches)
+    settings = Settings(subject, order, tie, not no_symmetry, max_states, max_memory and max_memory * 2**20)
+    started = time.monotonic()
+    with _progress("checking", len(parts)) as tell:
+
+        def told(done: int, _: int, part: PartResult) -> None:
+            tell(done)
+
+        try:
+            report = check(parts, settings, jobs=jobs or os.cpu_count() or 1, max_seconds=max_seconds, progress=told)
+        except SubjectError as error:
+            raise BadInput(str(error)) from error
+    seconds = None if no_timing else time.monotonic() - started
+    if form == "json":
+        click.echo(json.dumps(as_json(report, seconds), indent=1))
+    else:
+        console().print(as_text(report, seconds))
+    sys.exit(EXIT_CODES[report.verdict])
+
+
+@main.command("scenarios")
+@click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
+def scenarios_command(scenarios: tuple[str, ...]) -> None:
+    """List the scenarios that ship, or show those named."""
+    from rich.table import Table
+
+    try:
+        chosen = resolve(scenarios) if scenarios else list(builtin_scenarios().values())
+    except (ScenarioError, UnknownScenarioError) as error:
+        raise BadInput(str(error)) from error
+    table = Table("scenario", "runs", "caps", "about", box=None, pad_edge=False)
+    for scenario in chosen:
+        caps = ", ".join(map(str, scenario.caps))
+        table.add_row(scenario.name, str(len(scenario.runs)), caps, scenario.title)
+    console().print(table)
+
+
+@contextmanager
+def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal, silence otherwise. What it yields is told how many are done."""
+    to = console(stderr=True)
+    if not to.is_terminal:
+        yield lambda done: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=to, transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""A check's report for people (text) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+from slotcheck.checks.check import DIAGNOSED, PartResult, Report
+from slotcheck.checks.judge import ALL_INVARIANTS
+from slotcheck.checks.trace import Trace
+from slotcheck.checks.witnesses import WITNESSES
+from slotcheck.pymodel.explore import Verdict
+
+__all__ = ["as_json", "as_text", "console", "trace_text", "versions"]
+
+_WIDTH = 110  # of the text where no terminal tells its own, so that a file reads the same everywhere
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that does not wrap at 80 columns in a file or a pipe."""
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=_WIDTH)
+
+
+def versions() -> dict[str, str]:
+    """Of the suite and of what it stands on."""
+    found = {"python": platform.python_version()}
+    for name in ("slotcheck", "lark", "networkx"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def covered(report: Report) -> dict[str, Any]:
+    """What was looked at, in counts by name."""
+    parts = report.parts
+    fired: Counter[str] = Counter()
+    for part in parts:
+        fired.update(part.fired)
+    reached = {name for part in parts for name in part.reached}
+    plain = [part for part in parts if part.plain]
+    return {
+        "parts": len(parts),
+        "scenarios": len({part.scenario for part in parts}),
+        "trees": len({part.tree for part in parts}),
+        "caps": sorted({part.cap for part in parts}),
+        "runs": max((part.runs for part in parts), default=0),
+        "states": sum(part.states for part in parts),
+        "edges": sum(part.edges for part in parts),
+        "full_states": sum(part.full_states for part in parts),
+        "full_edges": sum(part.full_edges for part in parts),
+        "snapshots": sum(part.snapshots for part in parts),
+        "calls": sum(part.calls for part in parts),
+        "live_calls": sum(part.live_calls for part in parts),
+        "plain_parts": len(plain),
+        "plain_parts_that_reach_max_in_flight": sum(part.most_in_flight == part.most for part in plain),
+        "parts_merged_by_symmetry": sum(part.reduced for part in parts),
+        "diagnosed": sum(part.verdict == DIAGNOSED for part in parts),
+        "actions": dict(sorted(fired.items())),
+        "invariants": dict(ALL_INVARIANTS),
+        "witnesses": {
+            witness.name: {
+                "for": witness.invariant,
+                "seen": "reached"
+                if witness.name in reached
+                else "missing"
+                if witness.name in report.missing
+                else "not covered",
+            }
+            for witness in WITNESSES
+        },
+    }
+
+
+def as_json(report: Report, seconds: float | None) -> dict[str, Any]:
+    """One object; ``seconds`` None leaves the timing out, and then the same input gives the same bytes."""
+    told: dict[str, Any] = {
+        "verdict": report.verdict.value,
+        "subject": report.subject,
+        "covered": covered(report),
+        "violations": [
+            *[{"scenario": None, "invariant": name, "message": message, "trace": None} for name, message in report.faults],
+            *[
+                {
+                    "scenario": f"{trace.scenario}, cap {trace.cap}{', relend' if trace.relend else ''}",
+                    "invariant": trace.invariant,
+                    "message": trace.message,
+                    "trace": trace.as_dict(),
+                }
+                for trace in report.violations
+            ],
+        ],
+        "undetermined": why_undetermined(report),
+        "parts": [_part(part) for part in report.parts],
+        "versions": versions(),
+    }
+    if seconds is not None:
+        told["timing"] = {"seconds": round(seconds, 3)}
+    return told
+
+
+def _part(part: PartResult) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "verdict": part.verdict,
+        "states": part.states,
+        "edges": part.edges,
+        "full_states": part.full_states,
+        "full_edges": part.full_edges,
+        "depth": part.depth,
+        "most_in_flight": part.most_in_flight,
+        "violated": sorted({trace.invariant for trace in part.traces}),
+        "diagnoses": part.diagnoses,
+        "stopped": part.stopped,
+    }
+
+
+def why_undetermined(report: Report) -> list[str]:
+    """All that keeps the verdict from being known, apart from violations."""
+    why = [report.stopped] if report.stopped else []
+    why += [f"{part.name}: {part.stopped}" for part in report.parts if part.stopped]
+    why += [f"never seen, though possible: {name}" for name in report.missing]
+    if not report.parts:
+        why.append("nothing was checked")
+    return why
+
+
+def as_text(report: Report, seconds: float | None) -> RenderableType:
+    """For a terminal or a file; ``seconds`` None leaves the timing out."""
+    counts = covered(report)
+    blocks: list[RenderableType] = [Text(f"slotcheck check: {report.subject}", style="bold"), ""]
+    for name, message in report.faults:
+        blocks += [Text.assemble((f"{name} is violated", "bold red"), f": {message}"), ""]
+    for trace in report.violations:
+        blocks += [trace_text(trace), ""]
+    blocks += [_counts(counts, seconds), "", _invariants(report, counts), ""]
+    diagnosed = [part for part in report.parts if part.diagnoses]
+    if diagnosed:
+        table = Table("outside what lending promises", "why nothing goes on", box=None, pad_edge=False)
+        for part in diagnosed:
+            table.add_row(escape(part.name), "; ".join(part.diagnoses))
+        blocks += [table, ""]
+    if report.not_covered:
+        blocks += [Text(f"not covered by these trees, caps and acts: {', '.join(report.not_covered)}", style="dim"), ""]
+    for why in _first(why_undetermined(report), 10):
+        blocks.append(Text(f"undetermined: {why}", style="yellow"))
+    blocks.append(_verdict(report))
+    return Group(*blocks)
+
+
+def _counts(counts: dict[str, Any], seconds: float | None) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    rows = (
+        ("trees", counts["trees"], f"of up to {counts['runs']} runs, caps {', '.join(map(str, counts['caps']))}"),
+        ("scenarios", counts["scenarios"], f"{counts['parts']:,} parts with their caps, and relend on or off"),
+        ("states", counts["states"], f"every one judged; they stand for {counts['full_states']:,} without symmetry"),
+        ("edges", counts["edges"], f"every one judged; they stand for {counts['full_edges']:,}"),
+        ("calls", counts["calls"], f"different ones, in {counts['snapshots']:,} states of the subject"),
+        ("live calls", counts["live_calls"], "on a pool that lived on, equal to those on restored ones"),
+    )
+    for name, number, told in rows:
+        table.add_row(name, f"{number:,}", told)
+    if seconds is not None:
+        table.add_row("seconds", f"{seconds:.1f}", "")
+    return table
+
+
+def _invariants(report: Report, counts: dict[str, Any]) -> Table:
+    violated = {trace.invariant for part in report.parts for trace in part.traces} | {name for name, _ in report.faults}
+    witnesses: dict[str, list[str]] = {}
+    for name, witness in counts["witnesses"].items():
+        witnesses.setdefault(witness["for"], []).append(
+            name if witness["seen"] == "reached" else f"{name} ({witness['seen']})"
+        )
+    table = Table("invariant", "", "seen beside it", box=None, pad_edge=False)
+    for name in ALL_INVARIANTS:
+        mark = Text("violated", style="bold red") if name in violated else Text("holds", style="green")
+        if name not in violated and report.verdict is Verdict.UNDETERMINED:
+            mark = Text("so far", style="yellow")
+        table.add_row(name, mark, "; ".join(witnesses.get(name, [])))
+    return table
+
+
+def _verdict(report: Report) -> Text:
+    style = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNDETERMINED: "bold yellow"}
+    told = report.verdict.value
+    if report.verdict is Verdict.VIOLATED:
+        names = {trace.invariant for trace in report.violations} | {name for name, _ in report.faults}
+        told += f" ({', '.join(sorted(names))})"
+    return Text.assemble("verdict: ", (told, style[report.verdict]))
+
+
+def trace_text(trace: Trace) -> RenderableType:
+    """A counterexample: what fails and why, the numbered events, the state before and after the last one."""
+    where = f"{trace.scenario}, cap {trace.cap}{', relend' if trace.relend else ''}"
+    blocks: list[RenderableType] = [
+        Text.assemble((f"{trace.invariant} is violated", "bold red"), f" by {trace.subject} in {where}"),
+        Text(f"  {ALL_INVARIANTS.get(trace.invariant, '')}", style="dim"),
+        Text(f"  {trace.message}"),
+    ]
+    if trace.tree and trace.tree not in trace.scenario:
+        blocks.append(Text(f"  tree {trace.tree}"))
+    width = len(str(len(trace.events)))
+    blocks += [Text(f"  {number:>{width}}. {event}") for number, event in enumerate(trace.events, 1)]
+    if trace.circle:
+        blocks.append(Text("  and then for ever:"))
+        blocks += [Text(f"  {'':>{width}}  {event}") for event in trace.circle]
+    if trace.events:
+        if trace.before != trace.after:
+            blocks += [Text(f"  before step {len(trace.events)}: {_pool(trace.before)}"), *_runs(trace.before)]
+        blocks += [Text(f"  after step {len(trace.events)}: {_pool(trace.after)}"), *_runs(trace.after)]
+    return Group(*blocks)
+
+
+def _pool(state: dict[str, Any]) -> str:
+    waiting = f", waiting: {', '.join(state['waiting'])}" if state["waiting"] else ""
+    return f"{state['taken']} of {state['cap']} slots taken{waiting}"
+
+
+def _runs(state: dict[str, Any]) -> Iterable[Text]:
+    if not state["runs"]:
+        yield Text("      no run is known", style="dim")
+    for name, run in state["runs"].items():
+        slot = {"none": "no slot", "pool": "a pool slot", "loan": f"its slot on loan from {run['parent']}"}[run["token"]]
+        lent = ", lent" if run["lent"] else ""
+        parent = f", parent {run['parent']}" if run["parent"] and run["token"] != "loan" else ""
+        phase = run["phase"].replace("_", " ")
+        yield Text(f"      {name}: {phase}, {slot}{lent}, level {run['level']}{parent}")
+
+
+def _first(items: Sequence[str], count: int) -> list[str]:
+    if len(items) <= count:
+        return list(items)
+    return [*items[:count], f"and {len(items) - count:,} more"]
