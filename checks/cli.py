@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 from slotcheck.checks.check import PartResult, Settings, check, parts_of
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.report import as_json, as_text, console

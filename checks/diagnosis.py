@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import networkx as nx
+
 from slotcheck.checks.facts import Facts
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
@@ -31,9 +32,8 @@ class Stuck(NamedTuple):
         """Whether a scenario's diagnosis, as `Scenario.diagnoses` has them, names this."""
         if diagnosis[0] == "never":
             return not self.circle and diagnosis[1] in self.never
-        circle = diagnosis[1:] if diagnosis[0] == "cycle" else diagnosis
         turns = [self.circle[at:] + self.circle[:at] for at in range(len(self.circle))]
-        return tuple(circle) in turns
+        return diagnosis[1:] in turns
 
     @property
     def name(self) -> str:
@@ -85,9 +85,9 @@ def _why(kind: str, name: str, run: str, ender: str) -> str:
 
 def _is_below(workload: Workload, state: WorkloadState, run: str, above: str) -> bool:
     """Whether a run is below another in the parent relation at this moment, whatever the subject says of it."""
-    parent = workload.parent_now(state, run)
+    parent = workload.bodies.parent_now(state, run)
     while parent is not None and parent != above:
-        parent = workload.parent_now(state, parent)
+        parent = workload.bodies.parent_now(state, parent)
     return parent == above
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from slotcheck.checks.scenario import tree_text
 from slotcheck.pymodel.scenario import Act, RunSpec, Scenario
 
 __all__ = ["CAPS", "ENVIRONMENTS", "ROOTS", "Environment", "forests", "generated_scenarios"]
@@ -84,19 +85,6 @@ def _named(shape: Shape) -> tuple[RunSpec, ...]:
     for tree in shape:
         name(tree, None)
     return tuple(specs)
-
-
-def tree_text(runs: tuple[RunSpec, ...]) -> str:
-    """The trees in the notation of scenarios: ``a(b c(d)) e``."""
-    children: dict[str | None, list[str]] = {}
-    for run in runs:
-        children.setdefault(run.parent, []).append(run.name)
-
-    def told(name: str) -> str:
-        below = children.get(name)
-        return f"{name}({' '.join(map(told, below))})" if below else name
-
-    return " ".join(map(told, children[None]))
 
 
 def generated_scenarios(runs: int) -> Iterator[Scenario]:

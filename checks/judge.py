@@ -133,7 +133,7 @@ class Judge:
         if found is None or found.promised != promised:
             return None
         told = "; ".join(found.told) or "nothing tells why"
-        unfinished = ", ".join(self.workload.unfinished(state))
+        unfinished = ", ".join(self.workload.bodies.unfinished(state))
         if promised:
             return f"nothing goes on, and {unfinished} have not ended: {told}"
         self.diagnoses.setdefault(found.name, found)

@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+
 from slotcheck.checks.check import DIAGNOSED, PartResult, Report
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.trace import Trace
@@ -88,7 +89,10 @@ def as_json(report: Report, seconds: float | None) -> dict[str, Any]:
         "subject": report.subject,
         "covered": covered(report),
         "violations": [
-            *[{"scenario": None, "invariant": name, "message": message, "trace": None} for name, message in report.faults],
+            *[
+                {"scenario": None, "invariant": name, "message": message, "trace": None}
+                for name, message in report.faults
+            ],
             *[
                 {
                     "scenario": f"{trace.scenario}, cap {trace.cap}{', relend' if trace.relend else ''}",
@@ -233,7 +237,9 @@ def _runs(state: dict[str, Any]) -> Iterable[Text]:
     if not state["runs"]:
         yield Text("      no run is known", style="dim")
     for name, run in state["runs"].items():
-        slot = {"none": "no slot", "pool": "a pool slot", "loan": f"its slot on loan from {run['parent']}"}[run["token"]]
+        slot = {"none": "no slot", "pool": "a pool slot", "loan": f"its slot on loan from {run['parent']}"}[
+            run["token"]
+        ]
         lent = ", lent" if run["lent"] else ""
         parent = f", parent {run['parent']}" if run["parent"] and run["token"] != "loan" else ""
         phase = run["phase"].replace("_", " ")

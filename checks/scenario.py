@@ -29,6 +29,7 @@ from typing import Any, NoReturn, cast
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
+
 from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
 
 __all__ = [

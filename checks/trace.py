@@ -91,7 +91,9 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
     elif verb in ("ask", "ask late"):
         assert call is not None
         parent = call.args[1]
-        said = f"ask {run}" + (f" under {parent}" if parent else " late, without a parent" if verb == "ask late" else "")
+        said = f"ask {run}" + (
+            f" under {parent}" if parent else " late, without a parent" if verb == "ask late" else ""
+        )
     elif verb == "finish early":
         said = f"finish {run} early"
     elif verb == "cancel":

@@ -220,6 +220,9 @@ WITNESSES = (
     ),
     Witness(GRANT_CANCELLED, "NoSlotLeak", lambda m: m.cancel, None),
     Witness(
-        "every run finished", "AllFinish", lambda m: True, lambda situation: not situation.facts.runs and situation.levels > 0
+        "every run finished",
+        "AllFinish",
+        lambda m: True,
+        lambda situation: not situation.facts.runs and situation.levels > 0,
     ),
 )

@@ -17,21 +17,21 @@ __all__ = ["Act", "Op", "RunSpec", "Scenario"]
 class Op:
     """One step of a body. ``name`` is a child, a run, an event or a lock, as the verb needs; None for the rest.
 
-    ======== ======== ==========================================================================================
-    notation verb     meaning
-    ======== ======== ==========================================================================================
-    ``+c``   spawn    ask for a slot for the child c
-    ``+*``   spawn    the same for every child (late ones aside), in any order
-    ``&c``   wait     wait until the child c has ended
-    ``&*``   wait     the same for every child asked so far
-    ``~x``   await    wait until run x, which is not a child, has ended
-    ``?e``   need     wait until event e is set
-    ``!e``   set      set event e
-    ``L.take`` take   take a place at lock or gate L, or queue for one in order of arrival
-    ``L.drop`` drop   give that place to whoever has queued longest
-    ``w``    work     one piece of work
-    ``raise`` raise   end at once, in failure; the children live on without a parent
-    ======== ======== ==========================================================================================
+    ========== ========= =====================================================================================
+    notation   verb      meaning
+    ========== ========= =====================================================================================
+    ``+c``     spawn     ask for a slot for the child c
+    ``+*``     spawn all the same for every child (late ones aside), in any order
+    ``&c``     wait      wait until the child c has ended
+    ``&*``     wait all  the same for every child asked so far
+    ``~x``     await     wait until run x, which is not a child, has ended
+    ``?e``     need      wait until event e is set
+    ``!e``     set       set event e
+    ``L.take`` take      take a place at lock or gate L, or queue for one in order of arrival
+    ``L.drop`` drop      give that place to whoever has queued longest
+    ``w``      work      one piece of work; the last one of a body ends with the run
+    ``raise``  raise     end at once, in failure; the children live on without a parent
+    ========== ========= =====================================================================================
 
     A run that ends in any way drops its locks and leaves their queues.
     """
@@ -88,7 +88,8 @@ class Scenario:
     script: tuple[Act, ...] = ()
     #: What each rule is expected to do: "holds", or the name of the invariant it violates.
     expect: Mapping[str, str] = field(default_factory=dict)
-    #: The waits that lending cannot meet here, each told as a circle of runs or as ``("never", event)``.
+    #: The waits that lending cannot meet here: ``("cycle", a, b, ...)``, a circle of runs each of which waits for the
+    #: next, or ``("never", event)``, an event that nobody sets.
     diagnoses: tuple[tuple[str, ...], ...] = ()
     title: str = ""
     #: Where it comes from.

@@ -52,7 +52,7 @@ from slotlending.errors import BadCap, NotAdmitted, NotKnown, ParentNotInFlight,
 from slotlending.explain import Explanation, Waits, explain
 from slotlending.jobs import Job, JobNode, JobTree
 from slotlending.order import FEWEST_HELD, FIFO, ORDERS, SERVED, TIES, FewestHeldFirst, Fifo, Line, Order
-from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, Grant, RunState, Snapshot
+from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, RunState, Snapshot
 
 __all__ = ["Pool", "Statistics"]
 
