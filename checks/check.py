@@ -27,7 +27,7 @@ from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["Part", "PartResult", "Report", "Settings", "check", "check_part", "parts_of"]
+__all__ = ["Part", "PartResult", "Report", "Settings", "check", "check_part", "parts_of", "reference_of"]
 
 DIAGNOSED = "diagnosed"
 
@@ -94,6 +94,8 @@ class PartResult:
     most: int = 0
     plain: bool = False
     reduced: bool = False
+    #: For each invariant how much it was judged on.
+    judged: Counter[str] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)
     reached: list[str] = field(default_factory=list)
     diagnoses: list[str] = field(default_factory=list)
@@ -113,7 +115,7 @@ def check_part(
     symmetry = symmetry and subject.plain
     workload = Workload(part.scenario, subject, cap=part.cap, relend=part.relend, symmetry=symmetry)
     means = Means(part.scenario, part.cap, part.relend)
-    judge = Judge(workload, subject, _reference(subject), [wanted for wanted in WITNESSES if means.allow(wanted)])
+    judge = Judge(workload, subject, reference_of(subject), [seen for seen in WITNESSES if means.allow(seen) or not means.free])
     result = explore(workload, judge.properties(), limits=limits, progress=progress)
     if result.cyclic and workload.reduced:
         # Whether a circle is fair cannot be told of merged states.
@@ -127,6 +129,7 @@ def check_part(
     found.snapshots = len(workload.calls.snapshots)
     found.calls = len(workload.calls)
     found.reduced = workload.reduced
+    found.judged.update(judge.judged(result))
     found.fired = result.fired
     found.reached = sorted(name for name in result.reached if name != SCRIPT_DONE)
     found.stopped = result.stopped
@@ -139,6 +142,7 @@ def check_part(
         _judge_whole(workload, judge, found, result)
     if isinstance(subject, ClassSubject):
         _walk_live(workload, subject, found)
+        found.judged["Replays"] = found.live_calls
     if found.traces:
         found.verdict = Verdict.VIOLATED.value
     elif not found.stopped:
@@ -146,8 +150,8 @@ def check_part(
     return found
 
 
-def _reference(subject: AnySubject) -> Rule | None:
-    """A class claims to lend; a rule of the reference model claims only to be itself."""
+def reference_of(subject: AnySubject) -> Rule | None:
+    """The rule to keep in lockstep with: a class claims to lend; a rule of the model claims only to be itself."""
     return RULES["lend"] if isinstance(subject, ClassSubject) else None
 
 

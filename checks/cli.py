@@ -5,6 +5,7 @@ Exit codes: 0 holds, 1 violated, 2 bad input, 3 undetermined.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -14,12 +15,16 @@ from contextlib import contextmanager
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
+from slotcheck.checks.bench import bench
 from slotcheck.checks.check import PartResult, Settings, check, parts_of
 from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.mutants import MUTANTS, catch
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
 from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
@@ -140,8 +145,6 @@ def check_command(
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
 def scenarios_command(scenarios: tuple[str, ...]) -> None:
     """List the scenarios that ship, or show those named."""
-    from rich.table import Table
-
     try:
         chosen = resolve(scenarios) if scenarios else list(builtin_scenarios().values())
     except (ScenarioError, UnknownScenarioError) as error:
@@ -153,6 +156,53 @@ def scenarios_command(scenarios: tuple[str, ...]) -> None:
     console().print(table)
 
 
+@main.command("mutants")
+@click.argument("names", nargs=-1, metavar="[MUTANT]...")
+@click.option("--runs", type=click.IntRange(min=1), default=4, show_default=True, help="Look at forests of up to N runs.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
+    """Check faulty pools, each of which the invariant it is named for must catch.
+
+    Exit code 0: every one was caught; 1: one survived.
+    """
+    for name in names:
+        if name not in MUTANTS:
+            near = difflib.get_close_matches(name, MUTANTS, 3, 0.4)
+            raise BadInput(f"no mutant {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    chosen = names or tuple(MUTANTS)
+    caught = []
+    with _progress("checking mutants", len(chosen)) as tell:
+        for one in catch(chosen, runs):
+            caught.append(one)
+            tell(len(caught))
+    survived = [one.name for one in caught if not one.caught]
+    verdict = Verdict.VIOLATED if survived else Verdict.HOLDS
+    if form == "json":
+        click.echo(json.dumps(mutants_as_json(caught, verdict), indent=1))
+    else:
+        console().print(mutants_as_text(caught, verdict))
+    sys.exit(EXIT_CODES[verdict])
+
+
+@main.command("bench")
+@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Best of so many.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def bench_command(rounds: int, form: str) -> None:
+    """Measure the pool and the explorer, as figures and ratios of one run beside their targets.
+
+    Takes some minutes. The exit code is 0 whatever the figures are: a busy machine is no fault.
+    """
+    figures = []
+    with _progress("measuring", 0) as tell:
+        for figure in bench(rounds=rounds):
+            figures.append(figure)
+            tell(len(figures))
+    if form == "json":
+        click.echo(json.dumps(bench_as_json(figures), indent=1))
+    else:
+        console().print(bench_as_text(figures))
+
+
 @contextmanager
 def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on a terminal, silence otherwise. What it yields is told how many are done."""
@@ -162,7 +212,7 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=to, transient=True) as bar:
-        task = bar.add_task(title, total=total)
+        task = bar.add_task(title, total=total or None)
         yield lambda done: bar.update(task, completed=done)
 
 

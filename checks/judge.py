@@ -14,6 +14,7 @@ from slotcheck.checks.facts import Facts, most_in_flight
 from slotcheck.checks.invariants import CALLS, STATES, Happening, Situation
 from slotcheck.checks.subject import AnySubject, view
 from slotcheck.checks.witnesses import Witness
+from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.rules import Rule
 from slotcheck.pymodel.subject import Call
 from slotcheck.pymodel.system import Property
@@ -60,6 +61,20 @@ class Judge:
         self.most_seen = 0
         self.most = most_in_flight(workload.scenario.runs, workload.cap)
 
+    def judged(self, result: Result[WorkloadState, Action]) -> dict[str, int]:
+        """How much each invariant was judged on: states, different views, calls or ends. 0: it was not judged."""
+        states, calls, views = result.states, len(self.workload.calls), len(self.workload.calls.snapshots)
+        judged = {invariant.name: views if invariant.of_view else states for invariant in STATES}
+        judged |= {invariant.name: calls for invariant in CALLS}
+        judged["Refused"] = views
+        judged["RelendLeavesNoIdle"] = views if self.workload.relend else 0
+        judged["HeldMatches"] = calls if self.subject.tells_held else 0
+        judged["Lockstep"] = calls if self.reference is not None else 0
+        judged["Diagnosis"] = len(self.diagnoses)
+        judged["NoDeadlock"] = result.ends
+        judged["AllFinish"] = states
+        return judged
+
     def facts(self, pool: int) -> Facts:
         """What can be read off the subject's state of this number."""
         while len(self._facts) <= pool:
@@ -69,8 +84,7 @@ class Judge:
     def properties(self) -> list[Property]:
         """All that is judged."""
         properties = [Property.states("states", self._bad_state), Property.steps("calls", self._bad_step)]
-        properties.append(Property.end("NoDeadlock", lambda state: self._stuck(state, promised=True)))
-        properties.append(Property.end("Diagnosis", lambda state: self._stuck(state, promised=False)))
+        properties.append(Property.ends("stuck", self._stuck))
         properties.append(Property.eventually("AllFinish", self.workload.finished))
         if self.workload.scenario.script:
             properties.append(Property.sometimes(SCRIPT_DONE, self.workload.script_done))
@@ -128,18 +142,19 @@ class Judge:
         assert self.reference is not None
         return lockstep(self.reference, self.facts(call.source).state, call, self.facts(call.target).state)
 
-    def _stuck(self, state: WorkloadState, *, promised: bool) -> str | None:
+    def _stuck(self, state: WorkloadState) -> Mapping[str, str] | None:
         found = stuck(self.workload, self.facts(state.pool), state)
-        if found is None or found.promised != promised:
+        if found is None:
             return None
         told = "; ".join(found.told) or "nothing tells why"
         unfinished = ", ".join(self.workload.bodies.unfinished(state))
-        if promised:
-            return f"nothing goes on, and {unfinished} have not ended: {told}"
+        if found.promised:
+            message = f"nothing goes on, and {unfinished} have not ended: {told}"
+            return {"NoDeadlock": message, "AllFinish": message}
         self.diagnoses.setdefault(found.name, found)
         if any(found.matches(diagnosis) for diagnosis in self.workload.scenario.diagnoses):
             return None
-        return f"nothing goes on ({found.name}), which the scenario does not name: {told}"
+        return {"Diagnosis": f"nothing goes on ({found.name}), which the scenario does not name: {told}"}
 
     # -- witnesses -----------------------------------------------------------------------------------------------
 

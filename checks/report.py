@@ -67,7 +67,7 @@ def covered(report: Report) -> dict[str, Any]:
         "parts_merged_by_symmetry": sum(part.reduced for part in parts),
         "diagnosed": sum(part.verdict == DIAGNOSED for part in parts),
         "actions": dict(sorted(fired.items())),
-        "invariants": dict(ALL_INVARIANTS),
+        "invariants": _judged(report),
         "witnesses": {
             witness.name: {
                 "for": witness.invariant,
@@ -80,6 +80,21 @@ def covered(report: Report) -> dict[str, Any]:
             for witness in WITNESSES
         },
     }
+
+
+def _judged(report: Report) -> dict[str, dict[str, Any]]:
+    """For each invariant what it says, what became of it, and on how many states, calls or ends it was judged."""
+    violated = {trace.invariant for part in report.parts for trace in part.traces} | {name for name, _ in report.faults}
+    cut_short = bool(report.stopped) or any(part.stopped for part in report.parts)
+    judged: Counter[str] = Counter()
+    for part in report.parts:
+        judged.update(part.judged)
+    told = {}
+    for name, sentence in ALL_INVARIANTS.items():
+        verdict = "holds" if not cut_short else "so far"
+        verdict = "violated" if name in violated else verdict if judged[name] else "not judged"
+        told[name] = {"sentence": sentence, "verdict": verdict, "judged_on": judged[name]}
+    return told
 
 
 def as_json(report: Report, seconds: float | None) -> dict[str, Any]:
@@ -182,18 +197,20 @@ def _counts(counts: dict[str, Any], seconds: float | None) -> Table:
 
 
 def _invariants(report: Report, counts: dict[str, Any]) -> Table:
-    violated = {trace.invariant for part in report.parts for trace in part.traces} | {name for name, _ in report.faults}
     witnesses: dict[str, list[str]] = {}
     for name, witness in counts["witnesses"].items():
         witnesses.setdefault(witness["for"], []).append(
             name if witness["seen"] == "reached" else f"{name} ({witness['seen']})"
         )
-    table = Table("invariant", "", "seen beside it", box=None, pad_edge=False)
-    for name in ALL_INVARIANTS:
-        mark = Text("violated", style="bold red") if name in violated else Text("holds", style="green")
-        if name not in violated and report.verdict is Verdict.UNDETERMINED:
-            mark = Text("so far", style="yellow")
-        table.add_row(name, mark, "; ".join(witnesses.get(name, [])))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("invariant")
+    table.add_column("")
+    table.add_column("judged on", justify="right")
+    table.add_column("seen beside it")
+    styles = {"holds": "green", "violated": "bold red", "so far": "yellow", "not judged": "dim"}
+    for name, invariant in counts["invariants"].items():
+        mark = Text(invariant["verdict"], style=styles[invariant["verdict"]])
+        table.add_row(name, mark, f"{invariant['judged_on']:,}", "; ".join(witnesses.get(name, [])))
     return table
 
 

@@ -43,7 +43,8 @@ class ClassSubject:
         self.name = name
         self.cls = cls
         self.options = options
-        self._has_held = callable(getattr(cls, "held", None))
+        #: Whether it can be asked what a job holds.
+        self.tells_held = callable(getattr(cls, "held", None))
         #: Whether a snapshot is the view and nothing more, so that what looks the same is the same.
         self.plain = len(_fields(self.new(1, relend=False).snapshot())) == len(State._fields)
 
@@ -77,7 +78,7 @@ class ClassSubject:
         try:
             after = pool.snapshot()
             hash(after)
-            held = self._held(pool, after) if self._has_held else ()
+            held = self._held(pool, after) if self.tells_held else ()
         except Exception as error:
             return Reply(None, raised=raised or error)
         return Reply(after, _pairs(granted), tuple(relent), refused, raised, held)
@@ -122,6 +123,7 @@ class RuleSubject:
     """A rule of the reference model."""
 
     plain = True
+    tells_held = False
 
     def __init__(self, rule: Rule, **options: str) -> None:
         self.name = f"rule:{rule.name}"

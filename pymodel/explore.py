@@ -78,6 +78,8 @@ class Result(Generic[S, A]):
     edges: int = 0
     full_states: int = 0
     full_edges: int = 0
+    #: States in which no body step is enabled.
+    ends: int = 0
     #: The greatest number of actions that it took to reach a state (of a breadth-first search: the diameter).
     depth: int = 0
     #: One violation for each property that has any: the first found, so the shortest when breadth first.
@@ -274,6 +276,7 @@ def explore(
                 if graph is not None:
                     graph.add(at, to, action)
             if not can_go_on:
+                result.ends += 1
                 judge.end(state, at)
     except KeyboardInterrupt:
         result.stopped = "interrupted"
@@ -317,7 +320,7 @@ def _judge_goal(
     within = circle_states(edges)
     result.cyclic = bool(within)
     circle = fair_circle(edges, within) if within else None
-    if circle is not None:
+    if circle is not None and not any(violation.property == goal.name for violation in result.violations):
         message = "a behaviour that is fair to every body step goes round in a circle for ever"
         steps = tuple(actions[action] for _, action in circle)
         result.violations.append(Violation(goal.name, message, path_to(circle[0][0]), steps))
@@ -370,6 +373,7 @@ def walk(
                     judge.state(state, 0)
                 actions = system.actions(state)
                 if not any(system.is_body_step(action) for action in actions):
+                    result.ends += 1
                     judge.end(state, 0)
                 if not actions or len(path) >= steps:
                     break

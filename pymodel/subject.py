@@ -6,6 +6,7 @@ states of a workload share it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -85,6 +86,10 @@ class Calls:
             made = Call(source, verb, tuple(args), reply, target)
             self._calls[source][call] = made
         return made
+
+    def __iter__(self) -> Iterator[Call]:
+        for made in self._calls:
+            yield from made.values()
 
     def __len__(self) -> int:
         return sum(map(len, self._calls))

@@ -103,6 +103,11 @@ class Property:
         return cls(name, Kind.STEP, check, on_steps=True)
 
     @classmethod
+    def ends(cls, name: str, check: Callable[[Any], Mapping[str, str] | None]) -> Property:
+        """The same for ``check(state)`` where no body step is enabled."""
+        return cls(name, Kind.END, check)
+
+    @classmethod
     def sometimes(cls, name: str, check: Callable[[Any], bool]) -> Property:
         """``check(state)`` returns whether the state is a witness."""
         return cls(name, Kind.SOMETIMES, check)

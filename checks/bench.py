@@ -1,0 +1,257 @@
+"""How fast it is, as figures and ratios of one run beside their targets. Nothing here is a test.
+
+Everything that is compared is measured in turn in this process, and the best of several rounds counts, since a shared
+machine only ever makes things slower.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+import tracemalloc
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple
+
+from slotcheck.checks.check import reference_of
+from slotcheck.checks.judge import Judge
+from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
+from slotcheck.pymodel.explore import Limits, Result, explore
+from slotcheck.pymodel.scenario import RunSpec, Scenario
+from slotcheck.pymodel.workload import Workload
+from slotlending.pool import Pool
+
+__all__ = ["Figure", "Size", "SIZES", "bench"]
+
+
+class Size(NamedTuple):
+    """A full tree under a cap."""
+
+    name: str
+    levels: int
+    fan_out: int
+    cap: int
+    #: Whether it can be explored without symmetry in reasonable time.
+    in_full: bool
+
+
+SIZES = (
+    Size("7 runs, cap 2", 3, 2, 2, True),
+    Size("15 runs, cap 2", 4, 2, 2, True),
+    Size("13 runs, cap 2", 3, 3, 2, True),
+    Size("21 runs, cap 2", 3, 4, 2, False),
+)
+
+
+class Figure(NamedTuple):
+    """One measurement."""
+
+    what: str
+    value: float
+    unit: str
+    #: What it should be at least or at most, as ``>= 100000``; empty if there is no target.
+    target: str = ""
+    #: What it stands on: counts that say how much was done.
+    counts: dict[str, int] = {}  # noqa: RUF012  # never changed
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met; None without one."""
+        if not self.target:
+            return None
+        sign, bound = self.target.split()
+        return self.value >= float(bound) if sign == ">=" else self.value <= float(bound)
+
+
+def tree(levels: int, fan_out: int) -> Scenario:
+    """A full tree, the runs named by their path."""
+    runs: list[RunSpec] = []
+
+    def grow(name: str, parent: str | None, left: int) -> None:
+        runs.append(RunSpec(name, parent))
+        if left > 1:
+            for child in range(fan_out):
+                grow(f"{name}.{child}", name, left - 1)
+
+    grow("r", None, levels)
+    return Scenario(f"{levels} levels of {fan_out}", tuple(runs))
+
+
+def bench(*, rounds: int = 3, runs: int = 1_000_000) -> Iterator[Figure]:
+    """All figures, one by one. ``runs`` is how many go through a pool for the figure of its memory."""
+    yield _ask_and_finish(rounds)
+    yield _memory(runs)
+    yield from _raw_calls(rounds)
+    yield _engine(rounds)
+    yield from _explorations(rounds)
+
+
+# -- the runtime package -----------------------------------------------------------------------------------------
+
+
+def _ask_and_finish(rounds: int, turns: int = 2_000) -> Figure:
+    """A run that gets a slot at once, against an uncontended asyncio.Semaphore."""
+
+    async def measure() -> float:
+        semaphore, pool = asyncio.Semaphore(2), Pool(2)
+        best = [float("inf")] * 2
+        for _ in range(20 * rounds):
+            begun = time.perf_counter()
+            for _ in range(turns):
+                await semaphore.acquire()
+                semaphore.release()
+            between = time.perf_counter()
+            for run in range(turns):
+                pool.ask(run)
+                pool.finish(run)
+            best = [min(best[0], between - begun), min(best[1], time.perf_counter() - between)]
+        return best[1] / best[0]
+
+    ratio = asyncio.run(measure())
+    return Figure("Pool ask + finish / asyncio.Semaphore acquire + release", ratio, "times", "<= 3")
+
+
+def _memory(runs: int) -> Figure:
+    """What a pool has grown by when many runs have gone through it, in trees, in jobs, some cancelled."""
+    pool = Pool(4, relend=True)
+
+    def family(number: int) -> int:
+        root = ("root", number)
+        pool.ask(root, None, ("app", number % 7, number))
+        children = [(number, child) for child in range(8)]
+        for child in children:
+            pool.ask(child, root)
+        pool.cancel(children[-1])
+        for child in children[:-1]:
+            pool.finish(child)
+        pool.finish(root)
+        return 9
+
+    for number in range(100):
+        family(number)
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    done = number = 0
+    while done < runs:
+        done += family(number)
+        number += 1
+    gc.collect()
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert pool.snapshot().taken == 0
+    counts = {"runs": done}
+    return Figure("memory that a pool has grown by after so many runs", (after - before) / 1024, "KiB", "<= 64", counts)
+
+
+# -- restore, operate, snapshot ----------------------------------------------------------------------------------
+
+
+def _raw_calls(rounds: int) -> Iterator[Figure]:
+    """The real pool alone, on every call that an exploration made of it."""
+    for size in SIZES:
+        workload = _workload(size, resolve_subject("pool"), symmetry=not size.in_full)
+        explore(workload, limits=Limits(states=20_000))
+        made = [
+            (workload.calls.snapshots[call.source], call.verb, call.args)
+            for call in workload.calls
+            if call.reply.refused is None
+        ]
+
+        def redo(made: list[tuple[Any, str, tuple[Any, ...]]] = made) -> None:
+            for snapshot, verb, args in made:
+                pool = Pool.restore(snapshot)
+                getattr(pool, verb)(*args)
+                pool.snapshot()
+
+        rate = len(made) / _best(redo, rounds)
+        what = f"restore + operation + snapshot, {size.name}"
+        yield Figure(what, rate, "calls/s", ">= 100000", {"calls": len(made)})
+
+
+# -- the engine --------------------------------------------------------------------------------------------------
+
+
+def _engine(rounds: int) -> Figure:
+    """The explorer without properties against a bare breadth-first search over the same step function."""
+    size = SIZES[1]
+    fastest = {"bare": float("inf"), "engine": float("inf")}
+    for _ in range(rounds + 1):
+        for name, search in (("bare", _bare_search), ("engine", explore)):
+            workload = _workload(size, resolve_subject("rule:lend"), symmetry=False)
+            begun = time.perf_counter()
+            search(workload)
+            fastest[name] = min(fastest[name], time.perf_counter() - begun)
+    return Figure("explorer / bare breadth-first search", fastest["engine"] / fastest["bare"], "times", "<= 1.2")
+
+
+def _bare_search(workload: Workload) -> int:
+    gc.disable()
+    try:
+        seen: set[Hashable] = set(workload.initial())
+        frontier = deque(workload.initial())
+        while frontier:
+            state = frontier.popleft()
+            for action in workload.actions(state):
+                after = workload.next(state, action)
+                if after not in seen:
+                    seen.add(after)
+                    frontier.append(after)
+        return len(seen)
+    finally:
+        gc.enable()
+
+
+def _explorations(rounds: int) -> Iterator[Figure]:
+    """The real pool and the reference rule, with and without symmetry, bare and judged."""
+    for size in SIZES:
+        full_states: set[int] = set()
+        for symmetry in (True, False) if size.in_full else (True,):
+            for name in ("pool", "rule:lend"):
+                for judged in (False, True):
+                    subject = resolve_subject(name)
+                    seconds, result = _explored(size, subject, symmetry, judged, rounds if symmetry else 1)
+                    full_states.add(result.full_states)
+                    how = f"{'with' if symmetry else 'without'} symmetry, {'judged' if judged else 'bare'}"
+                    counts = {"states": result.states, "full_states": result.full_states, "edges": result.edges}
+                    what = f"{name}, {size.name}, {how}"
+                    if size is SIZES[-1] and name == "pool" and not judged:
+                        yield Figure(f"{what}: whole", seconds, "s", "<= 1", counts)
+                    yield Figure(f"{what}: states", result.states / seconds, "states/s", "", counts)
+                    yield Figure(f"{what}: edges", result.edges / seconds, "edges/s", "", counts)
+        yield Figure(f"different sizes of the state space, {size.name}", len(full_states), "sizes", "<= 1")
+
+
+def _explored(
+    size: Size, subject: AnySubject, symmetry: bool, judged: bool, rounds: int
+) -> tuple[float, Result[Any, Any]]:
+    best = float("inf")
+    for _ in range(rounds):
+        workload = _workload(size, subject, symmetry=symmetry)
+        properties = Judge(workload, subject, reference_of(subject), ()).properties() if judged else []
+        begun = time.perf_counter()
+        result = explore(workload, properties)
+        best = min(best, time.perf_counter() - begun)
+    assert result.full_states == result.states or symmetry
+    return best, result
+
+
+def _workload(size: Size, subject: AnySubject, *, symmetry: bool) -> Workload:
+    assert isinstance(subject, ClassSubject) or subject.name.startswith("rule:")
+    scenario = tree(size.levels, size.fan_out)
+    return Workload(scenario, subject, cap=size.cap, symmetry=symmetry, resume_at_grant=True)
+
+
+def _best(run: Callable[[], None], rounds: int) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        gc.collect()
+        gc.disable()
+        try:
+            begun = time.perf_counter()
+            run()
+            best = min(best, time.perf_counter() - begun)
+        finally:
+            gc.enable()
+    return best

@@ -1,0 +1,175 @@
+"""The pool against the reference rules, step by step, on random histories that hypothesis shrinks.
+
+The reference (``pymodel.rules.Lend``) looks everything up by its definition and shares no code with the pool, so what
+the pool keeps beside its runs (queues, lines, heaps, the tree of jobs) is wrong as soon as one answer or state differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from slotcheck.pymodel.rules import Lend, Outcome, Refusal, State
+from slotlending import Answer, Pool, Refused
+
+LEND = Lend()
+IDS = [f"r{number}" for number in range(12)]
+#: Jobs that share, nest and get in one another's way; two are the default jobs of runs.
+JOBS = [("a",), ("a", "u"), ("a", "v"), ("a", "v", "w"), ("b", "u"), ("b", "v"), ("c",), ("r0",), ("r1", "u")]
+BAD_CAPS = [0, -1, True, 1.0, 1.5, float("nan"), "2", None]
+#: Every path at or above one of the jobs.
+PATHS = sorted({job[:depth] for job in JOBS for depth in range(len(job) + 1)} | {(run,) for run in IDS})
+
+runs = st.sampled_from(IDS)
+nths = st.integers(0, 11)
+caps = st.sampled_from([1, 2, 3, 5])
+
+
+class Twins(RuleBasedStateMachine):
+    """One history, told to both."""
+
+    pool: Pool
+    state: State
+
+    @initialize(
+        cap=caps,
+        order=st.sampled_from(["fewest_held", "fewest_held", "fifo"]),
+        oldest=st.booleans(),
+        relend=st.booleans(),
+    )
+    def construct(self, cap: int, order: str, oldest: bool, relend: bool) -> None:
+        tie = "oldest" if oldest else "served"
+        self.pool = Pool(cap, order=order, tie=tie, relend=relend)
+        self.state = LEND.initial(cap, order=order, tie=tie, relend=relend)
+
+    # -- the calls; most are meant to be allowed, so that histories get somewhere ---------------------------------
+
+    @rule(run=runs, job=st.none() | st.sampled_from(JOBS))
+    def ask_without_parent(self, run: str, job: tuple[str, ...] | None) -> None:
+        self.both(lambda it, *state: it.ask(*state, run, None, job))
+
+    @precondition(lambda self: self.known("in_flight"))
+    @rule(run=runs, nth=nths, job=st.none() | st.none() | st.sampled_from(JOBS))
+    def ask_under_a_run_in_flight(self, run: str, nth: int, job: tuple[str, ...] | None) -> None:
+        parent = self.one_of("in_flight", nth)
+        self.both(lambda it, *state: it.ask(*state, run, parent, job))
+
+    @precondition(lambda self: self.known("in_flight", "parked", "waiting"))
+    @rule(run=runs, nth=nths)
+    def ask_in_the_job_of_a_known_run(self, run: str, nth: int) -> None:
+        """A child that comes after its parent's end asks like this."""
+        job = next(known.job for known in self.state.runs if known.run == self.one_of("", nth))
+        self.both(lambda it, *state: it.ask(*state, run, None, job))
+
+    @rule(run=runs, parent=st.none() | runs, job=st.none() | st.sampled_from([(), *JOBS]))
+    def try_ask(self, run: str, parent: str | None, job: tuple[str, ...] | None) -> None:
+        self.both(lambda it, *state: it.try_ask(*state, run, parent, job))
+
+    @rule(run=runs, parent=runs, job=st.none() | st.sampled_from([(), *JOBS]))
+    def ask_anything(self, run: str, parent: str, job: tuple[str, ...] | None) -> None:
+        self.both(lambda it, *state: it.ask(*state, run, parent, job))
+
+    @precondition(lambda self: self.known("in_flight"))
+    @rule(nth=nths)
+    def finish_a_run_in_flight(self, nth: int) -> None:
+        run = self.one_of("in_flight", nth)
+        self.both(lambda it, *state: it.finish(*state, run))
+
+    @rule(run=runs)
+    def finish_anything(self, run: str) -> None:
+        self.both(lambda it, *state: it.finish(*state, run))
+
+    @rule(run=runs)
+    def cancel_anything(self, run: str) -> None:
+        self.both(lambda it, *state: it.cancel(*state, run))
+
+    @rule(cap=caps | caps | st.sampled_from(BAD_CAPS))
+    def resize(self, cap: Any) -> None:
+        self.both(lambda it, *state: it.resize(*state, cap))
+
+    # -- what is looked at ---------------------------------------------------------------------------------------
+
+    @rule()
+    def go_on_with_a_restored_pool(self) -> None:
+        self.pool = Pool.restore(self.pool.snapshot())
+
+    @rule()
+    def held_is_what_it_is_by_definition(self) -> None:
+        """A rule and no invariant: to be asked changes which jobs the pool has in its tree, and must not matter."""
+        for path in PATHS:
+            held = sum(run.token == "pool" and run.job[: len(path)] == path for run in self.state.runs)
+            assert self.pool.held(path) == held, path
+
+    @invariant()
+    def the_snapshot_is_the_state(self) -> None:
+        assert self.pool.snapshot() == self.state
+
+    @invariant()
+    def the_statistics_are_the_counts(self) -> None:
+        cap, taken = self.state.cap, self.state.taken
+        counts = [len(self.known(phase)) for phase in ("waiting", "in_flight", "parked")]
+        assert self.pool.statistics() == (cap, taken, max(cap - taken, 0), *counts)
+
+    @invariant()
+    def no_wake_up_is_lost(self) -> None:
+        """R7, of the pool's own snapshot: the reference could be wrong in the same way."""
+        snapshot = self.pool.snapshot()
+        states = {state.run: state for state in snapshot.runs}
+        assert not snapshot.waiting or snapshot.taken >= snapshot.cap
+        parents = [states[run].parent for run in snapshot.waiting]
+        assert all(states[parent].lent for parent in parents if parent is not None)
+
+    def teardown(self) -> None:
+        """Whatever happened, a pool whose runs have all ended knows nothing."""
+        if not hasattr(self, "state"):
+            return
+        while known := self.known("in_flight", "waiting"):
+            self.both(lambda it, *state, run=known[-1]: it.cancel(*state, run))
+        cap, _, _, _, _, _, order, tie, relend = self.state
+        assert self.pool.snapshot() == LEND.initial(cap, order=order, tie=tie, relend=relend)
+
+    def known(self, *phases: str) -> list[str]:
+        return sorted(run.run for run in self.state.runs if run.phase in phases)
+
+    def one_of(self, phase: str, nth: int) -> str:
+        names = self.known(*([phase] if phase else ["waiting", "in_flight", "parked"]))
+        return names[nth % len(names)]
+
+    def both(self, call: Callable[..., Any]) -> None:
+        """The same call to both: the same answer, or the same refusal."""
+        before = self.pool.snapshot()
+        expected: Outcome | Refusal
+        answer: Answer | Refused
+        try:
+            expected = call(LEND, self.state)
+        except Refusal as refusal:
+            expected = refusal
+        try:
+            answer = call(self.pool)
+        except Refused as refused:
+            answer = refused
+        if isinstance(expected, Refusal):
+            assert isinstance(answer, Refused), f"{answer}, but the rules refuse: {expected}"
+            assert answer.code == expected.code
+            assert answer.value is expected.value or answer.value == expected.value
+            assert self.pool.snapshot() == before
+        else:
+            assert isinstance(answer, Answer), f"{answer!r}, but the rules allow it: {expected}"
+            assert answer.granted == expected.granted
+            assert answer.relent == expected.relent
+            self.state = expected.state
+
+
+TestTwins = Twins.TestCase
+TestTwins.settings = settings(
+    max_examples=120,
+    stateful_step_count=50,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
