@@ -115,7 +115,9 @@ def check_part(
     symmetry = symmetry and subject.plain
     workload = Workload(part.scenario, subject, cap=part.cap, relend=part.relend, symmetry=symmetry)
     means = Means(part.scenario, part.cap, part.relend)
-    judge = Judge(workload, subject, reference_of(subject), [seen for seen in WITNESSES if means.allow(seen) or not means.free])
+    judge = Judge(
+        workload, subject, reference_of(subject), [seen for seen in WITNESSES if means.allow(seen) or not means.free]
+    )
     result = explore(workload, judge.properties(), limits=limits, progress=progress)
     if result.cyclic and workload.reduced:
         # Whether a circle is fair cannot be told of merged states.

@@ -158,7 +158,9 @@ def scenarios_command(scenarios: tuple[str, ...]) -> None:
 
 @main.command("mutants")
 @click.argument("names", nargs=-1, metavar="[MUTANT]...")
-@click.option("--runs", type=click.IntRange(min=1), default=4, show_default=True, help="Look at forests of up to N runs.")
+@click.option(
+    "--runs", type=click.IntRange(min=1), default=4, show_default=True, help="Look at forests of up to N runs."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
     """Check faulty pools, each of which the invariant it is named for must catch.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from slotcheck.checks.scenario import tree_text
+from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.scenario import Act, RunSpec, Scenario
 
 __all__ = ["CAPS", "ENVIRONMENTS", "ROOTS", "Environment", "forests", "generated_scenarios"]

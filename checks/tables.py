@@ -39,7 +39,9 @@ def mutants_as_json(caught: Sequence[Caught], verdict: Verdict) -> dict[str, Any
     return {
         "verdict": verdict.value,
         "covered": {"mutants": len(caught), "caught": sum(one.caught for one in caught)},
-        "violations": [{"scenario": None, "invariant": one.caught_by, "trace": None} for one in caught if not one.caught],
+        "violations": [
+            {"scenario": None, "invariant": one.caught_by, "trace": None} for one in caught if not one.caught
+        ],
         "parts": [
             {
                 "name": one.name,
@@ -66,7 +68,9 @@ def bench_as_text(figures: Sequence[Figure]) -> RenderableType:
         value = f"{figure.value:,.2f}" if figure.value < 100 else f"{figure.value:,.0f}"
         target = Text(figure.target)
         if figure.met is not None:
-            target = Text(f"{figure.target} {'met' if figure.met else 'missed'}", style="green" if figure.met else "red")
+            target = Text(
+                f"{figure.target} {'met' if figure.met else 'missed'}", style="green" if figure.met else "red"
+            )
         counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figure.counts.items())
         table.add_row(figure.what, value, figure.unit, target, counts)
     return table

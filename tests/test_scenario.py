@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from slotcheck.checks.notation import _NAMES, _parser
 from slotcheck.checks.scenario import (
-    _NAMES,
-    INVARIANTS,
+    OUTCOMES,
     RULES,
     ScenarioError,
     UnknownScenarioError,
-    _parser,
     builtin_scenarios,
     load_scenario,
     read_scenario,
@@ -278,8 +278,8 @@ def test_an_event_may_be_set_or_needed_by_nobody_else() -> None:
         (HEAD + "script: cancel r when late", 3, 23, "unexpected 'late'", "'waiting', 'granted' or 'resumed'"),
         (HEAD + "expect lent: holds", 3, 8, "unknown rule 'lent' (did you mean lend?)", f"one of {', '.join(RULES)}"),
         (HEAD + "expect lend: NoDeadlok", 3, 14, "unknown invariant 'NoDeadlok' (did you mean NoDeadlock?)",
-         "'holds' or an invariant's name"),
-        (HEAD + "expect lend: ?", 3, 14, "unexpected '?'", "'holds' or an invariant's name"),
+         "'holds', 'diagnosed' or an invariant's name"),
+        (HEAD + "expect lend: ?", 3, 14, "unexpected '?'", "'holds', 'diagnosed' or an invariant's name"),
         (HEAD + "expect lend: holds\nexpect lend: NoDeadlock", 4, 8, "rule lend stands twice", ""),
         (HEAD + "expect: holds", 3, 7, "unexpected ':'", "a rule's name"),
         (HEAD + "diagnosis: circle a b", 3, 12, "unexpected 'circle'", "'cycle' or 'never'"),
@@ -400,7 +400,7 @@ def test_the_built_in_scenarios_say_all_that_a_named_scenario_should() -> None:
         assert scenario.title
         assert scenario.source
         assert {"hold", "release", "lend"} <= set(scenario.expect)
-        assert set(scenario.expect.values()) <= {"holds", *INVARIANTS}
+        assert set(scenario.expect.values()) <= set(OUTCOMES)
         assert read_scenario(f"cap: 1\ntree: {scenario.tree}", name).tree == scenario.tree
 
 
