@@ -153,7 +153,7 @@ def parse(source: Source) -> list[Tree[Token]]:
         source.fail("the file is empty", 1, 1, "a scenario, such as 'cap: 1' and 'tree: r(a b)'")
     parsing: Any = _parser().parse_interactive(source.text)  # lark leaves its methods untyped
     try:
-        for _ in parsing.iterparse():
+        for _ in parsing.iter_parse():
             pass
         return cast("list[Tree[Token]]", parsing.feed_eof().children)
     except UnexpectedInput as error:
