@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 
 from slotcheck.checks.check import reference_of
 from slotcheck.checks.judge import Judge
-from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
+from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.subject import AnySubject, resolve_subject
 from slotcheck.pymodel.explore import Limits, Result, explore
 from slotcheck.pymodel.scenario import RunSpec, Scenario
+from slotcheck.pymodel.subject import Calls
 from slotcheck.pymodel.workload import Workload
 from slotlending.pool import Pool
 
@@ -151,7 +153,7 @@ def _memory(runs: int) -> Figure:
 def _raw_calls(rounds: int) -> Iterator[Figure]:
     """The real pool alone, on every call that an exploration made of it."""
     for size in SIZES:
-        workload = _workload(size, resolve_subject("pool"), symmetry=not size.in_full)
+        workload = _workload(size, Calls(resolve_subject("pool")), symmetry=not size.in_full)
         explore(workload, limits=Limits(states=20_000))
         made = [
             (workload.calls.snapshots[call.source], call.verb, call.args)
@@ -179,7 +181,7 @@ def _engine(rounds: int) -> Figure:
     fastest = {"bare": float("inf"), "engine": float("inf")}
     for _ in range(rounds + 1):
         for name, search in (("bare", _bare_search), ("engine", explore)):
-            workload = _workload(size, resolve_subject("rule:lend"), symmetry=False)
+            workload = _workload(size, Calls(resolve_subject("rule:lend")), symmetry=False)
             begun = time.perf_counter()
             search(workload)
             fastest[name] = min(fastest[name], time.perf_counter() - begun)
@@ -228,8 +230,10 @@ def _explored(
 ) -> tuple[float, Result[Any, Any]]:
     best = float("inf")
     for _ in range(rounds):
-        workload = _workload(size, subject, symmetry=symmetry)
-        properties = Judge(workload, subject, reference_of(subject), ()).properties() if judged else []
+        scenario = tree(size.levels, size.fan_out)
+        ledger = Ledger(subject, reference_of(subject), [run.name for run in scenario.runs])
+        workload = _workload(size, ledger.calls, symmetry=symmetry)
+        properties = Judge(workload, ledger, ()).properties() if judged else []
         begun = time.perf_counter()
         result = explore(workload, properties)
         best = min(best, time.perf_counter() - begun)
@@ -237,10 +241,9 @@ def _explored(
     return best, result
 
 
-def _workload(size: Size, subject: AnySubject, *, symmetry: bool) -> Workload:
-    assert isinstance(subject, ClassSubject) or subject.name.startswith("rule:")
+def _workload(size: Size, calls: Calls, *, symmetry: bool) -> Workload:
     scenario = tree(size.levels, size.fan_out)
-    return Workload(scenario, subject, cap=size.cap, symmetry=symmetry, resume_at_grant=True)
+    return Workload(scenario, calls, cap=size.cap, symmetry=symmetry, resume_at_grant=True)
 
 
 def _best(run: Callable[[], None], rounds: int) -> float:

@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.judge import SCRIPT_DONE, Judge
+from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import WITNESSES, Means
@@ -107,29 +109,29 @@ def check_part(
     part: Part,
     subject: AnySubject,
     *,
+    ledger: Ledger | None = None,
     symmetry: bool = True,
     limits: Limits | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> PartResult:
-    """Explore one part and judge it."""
+    """Explore one part and judge it. ``ledger``: what is known of the subject from parts with the same runs."""
+    ledger = ledger or ledger_for(part, subject)
     symmetry = symmetry and subject.plain
-    workload = Workload(part.scenario, subject, cap=part.cap, relend=part.relend, symmetry=symmetry)
+    workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
     means = Means(part.scenario, part.cap, part.relend)
-    judge = Judge(
-        workload, subject, reference_of(subject), [seen for seen in WITNESSES if means.allow(seen) or not means.free]
-    )
+    judge = Judge(workload, ledger, [seen for seen in WITNESSES if means.allow(seen) or not means.free])
     result = explore(workload, judge.properties(), limits=limits, progress=progress)
     if result.cyclic and workload.reduced:
         # Whether a circle is fair cannot be told of merged states.
-        return check_part(part, subject, symmetry=False, limits=limits, progress=progress)
+        return check_part(part, subject, ledger=ledger, symmetry=False, limits=limits, progress=progress)
     scenario = part.scenario
     found = PartResult(
         part.name, scenario.name, scenario.tree, part.cap, part.relend, len(scenario.runs), plain=scenario.plain
     )
     found.states, found.edges, found.depth = result.states, result.edges, result.depth
     found.full_states, found.full_edges = result.full_states, result.full_edges
-    found.snapshots = len(workload.calls.snapshots)
-    found.calls = len(workload.calls)
+    found.snapshots = len(judge.views)
+    found.calls = len(workload.made)
     found.reduced = workload.reduced
     found.judged.update(judge.judged(result))
     found.fired = result.fired
@@ -150,6 +152,11 @@ def check_part(
     elif not found.stopped:
         found.verdict = DIAGNOSED if found.diagnoses else Verdict.HOLDS.value
     return found
+
+
+def ledger_for(part: Part, subject: AnySubject) -> Ledger:
+    """An empty ledger for parts with these runs."""
+    return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs])
 
 
 def reference_of(subject: AnySubject) -> Rule | None:
@@ -285,24 +292,35 @@ def check(
 def _each(
     parts: Sequence[Part], settings: Settings, subject: AnySubject, jobs: int, deadline: float | None
 ) -> Iterator[PartResult]:
-    """The parts' results in order."""
-    if jobs <= 1 or len(parts) < 2:
-        for part in parts:
-            if deadline is not None and time.monotonic() > deadline:
-                return
-            yield check_part(part, subject, symmetry=settings.symmetry, limits=_limits(settings, deadline))
+    """The parts' results in order. Parts with the same runs stand together and share what is known of the subject."""
+    groups = [list(group) for _, group in groupby(parts, key=lambda part: part.scenario.runs)]
+    if jobs <= 1 or len(groups) < 2:
+        for group in groups:
+            yield from _check_group(group, subject, settings, deadline)
         return
     # The largest first would balance best, but the smallest first find the smallest counterexample soonest.
     with ProcessPoolExecutor(jobs, initializer=_set_up, initargs=(settings, os.getcwd())) as pool:
-        waiting = [pool.submit(_check_one, part, deadline) for part in parts]
+        waiting = [pool.submit(_check_in_worker, group, deadline) for group in groups]
         try:
-            for future in waiting:
-                result = future.result()
-                if result is None:
+            for group, future in zip(groups, waiting, strict=True):
+                results = future.result()
+                yield from results
+                if len(results) < len(group):
                     return
-                yield result
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _check_group(
+    group: Sequence[Part], subject: AnySubject, settings: Settings, deadline: float | None
+) -> Iterator[PartResult]:
+    ledger = ledger_for(group[0], subject)
+    for part in group:
+        if deadline is not None and time.monotonic() > deadline:
+            return
+        seconds = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        limits = Limits(settings.max_states, seconds, settings.max_memory)
+        yield check_part(part, subject, ledger=ledger, symmetry=settings.symmetry, limits=limits)
 
 
 _worker: tuple[AnySubject, Settings] | None = None  # of a process that explores parts
@@ -315,14 +333,7 @@ def _set_up(settings: Settings, folder: str) -> None:
     _worker = resolve_subject(settings.subject, order=settings.order, tie=settings.tie), settings
 
 
-def _check_one(part: Part, deadline: float | None) -> PartResult | None:
-    if deadline is not None and time.monotonic() > deadline:
-        return None
+def _check_in_worker(group: Sequence[Part], deadline: float | None) -> list[PartResult]:
     assert _worker is not None
     subject, settings = _worker
-    return check_part(part, subject, symmetry=settings.symmetry, limits=_limits(settings, deadline))
-
-
-def _limits(settings: Settings, deadline: float | None) -> Limits:
-    seconds = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-    return Limits(settings.max_states, seconds, settings.max_memory)
+    return list(_check_group(group, subject, settings, deadline))

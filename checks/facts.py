@@ -22,31 +22,25 @@ class Facts:
     def __init__(self, state: State) -> None:
         self.state = state
         self.runs: Mapping[str, Run] = {run.run: run for run in state.runs}
-
-    @cached_property
-    def in_flight(self) -> list[Run]:
-        """Runs admitted and not finished."""
-        return [run for run in self.state.runs if run.phase == "in_flight"]
-
-    @cached_property
-    def parked(self) -> list[Run]:
-        """Runs that finished while their slot was lent."""
-        return [run for run in self.state.runs if run.phase == "parked"]
-
-    @cached_property
-    def holders(self) -> list[Run]:
-        """Runs that have a slot, lent or not."""
-        return [run for run in self.state.runs if run.token != "none"]
-
-    @cached_property
-    def unlent(self) -> list[Run]:
-        """Runs that hold a slot which is not lent: they can be at work."""
-        return [run for run in self.holders if not run.lent]
-
-    @cached_property
-    def heads(self) -> list[Run]:
-        """Runs that have a slot of the pool itself."""
-        return [run for run in self.state.runs if run.token == "pool"]
+        #: Runs admitted and not finished.
+        self.in_flight: list[Run] = []
+        #: Runs that finished while their slot was lent.
+        self.parked: list[Run] = []
+        #: Runs that have a slot, lent or not; those that have it unlent, so can be at work; those with a pool slot.
+        self.holders: list[Run] = []
+        self.unlent: list[Run] = []
+        self.heads: list[Run] = []
+        for run in state.runs:
+            if run.phase == "in_flight":
+                self.in_flight.append(run)
+            elif run.phase == "parked":
+                self.parked.append(run)
+            if run.token != "none":
+                self.holders.append(run)
+                if not run.lent:
+                    self.unlent.append(run)
+                if run.token == "pool":
+                    self.heads.append(run)
 
     @cached_property
     def borrowers(self) -> Mapping[str, list[Run]]:

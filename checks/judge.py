@@ -1,22 +1,15 @@
-"""The invariants, bound to a workload as the properties that an explorer judges.
-
-Whatever speaks of a view alone is judged once per view, and whatever speaks of a call once per call, however many
-states of the workload share them.
-"""
+"""The invariants, bound to a workload as the properties that an explorer judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from slotcheck.checks.conformance import calls_without_effect, lockstep
 from slotcheck.checks.diagnosis import Stuck, stuck
-from slotcheck.checks.facts import Facts, most_in_flight
-from slotcheck.checks.invariants import CALLS, STATES, Happening, Situation
-from slotcheck.checks.subject import AnySubject, view
+from slotcheck.checks.facts import most_in_flight
+from slotcheck.checks.invariants import CALLS, STATES, Situation
+from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.witnesses import Witness
 from slotcheck.pymodel.explore import Result
-from slotcheck.pymodel.rules import Rule
-from slotcheck.pymodel.subject import Call
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
@@ -41,20 +34,16 @@ class Judge:
 
     Args:
         workload: what is explored.
-        subject: who decides about slots in it.
-        reference: the rule to keep in lockstep with; None for a subject that follows another rule.
+        ledger: what is known of the subject, whose calls the workload makes.
         witnesses: those to look out for.
     """
 
-    def __init__(
-        self, workload: Workload, subject: AnySubject, reference: Rule | None, witnesses: Iterable[Witness]
-    ) -> None:
+    def __init__(self, workload: Workload, ledger: Ledger, witnesses: Iterable[Witness]) -> None:
         self.workload = workload
-        self.subject = subject
-        self.reference = reference
+        self.ledger = ledger
         self._witnesses = tuple(witnesses)
-        self._facts: list[Facts] = []
-        self._bad_views: list[dict[str, str] | None] = []
+        #: The subject's states that were met, by number.
+        self.views: set[int] = set()
         #: The circles found outside NoDeadlock's hypothesis, by their name.
         self.diagnoses: dict[str, Stuck] = {}
         #: The most runs seen in flight at once, and how many there can be.
@@ -63,23 +52,17 @@ class Judge:
 
     def judged(self, result: Result[WorkloadState, Action]) -> dict[str, int]:
         """How much each invariant was judged on: states, different views, calls or ends. 0: it was not judged."""
-        states, calls, views = result.states, len(self.workload.calls), len(self.workload.calls.snapshots)
+        states, calls, views = result.states, len(self.workload.made), len(self.views)
         judged = {invariant.name: views if invariant.of_view else states for invariant in STATES}
         judged |= {invariant.name: calls for invariant in CALLS}
         judged["Refused"] = views
         judged["RelendLeavesNoIdle"] = views if self.workload.relend else 0
-        judged["HeldMatches"] = calls if self.subject.tells_held else 0
-        judged["Lockstep"] = calls if self.reference is not None else 0
+        judged["HeldMatches"] = calls if self.ledger.subject.tells_held else 0
+        judged["Lockstep"] = calls if self.ledger.reference is not None else 0
         judged["Diagnosis"] = len(self.diagnoses)
         judged["NoDeadlock"] = result.ends
         judged["AllFinish"] = states
         return judged
-
-    def facts(self, pool: int) -> Facts:
-        """What can be read off the subject's state of this number."""
-        while len(self._facts) <= pool:
-            self._facts.append(Facts(view(self.workload.calls.snapshots[len(self._facts)])))
-        return self._facts[pool]
 
     def properties(self) -> list[Property]:
         """All that is judged."""
@@ -93,57 +76,24 @@ class Judge:
     # -- invariants ----------------------------------------------------------------------------------------------
 
     def _bad_state(self, state: WorkloadState) -> Mapping[str, str]:
-        bad = self._bad_view(state.pool)
+        self.views.add(state.pool)
+        bad = self.ledger.bad_view(state.pool)
         situation = self._situation(state)
         found = [(invariant.name, invariant.check(situation)) for invariant in STATES if not invariant.of_view]
         more = {name: message for name, message in found if message is not None}
         return {**bad, **more} if more else bad
 
-    def _bad_view(self, pool: int) -> dict[str, str]:
-        """What is wrong with the subject's state of this number, by invariant: found once."""
-        while len(self._bad_views) <= pool:
-            self._bad_views.append(None)
-        bad = self._bad_views[pool]
-        if bad is None:
-            facts = self.facts(pool)
-            found = {
-                invariant.name: _tried(lambda: invariant.check(facts))  # noqa: B023
-                for invariant in STATES
-                if invariant.of_view
-            }
-            calls = calls_without_effect(facts, self.workload.names)
-            found["Refused"] = self.subject.unchanged(self.workload.calls.snapshots[pool], calls)
-            bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
-        return bad
-
     def _situation(self, state: WorkloadState) -> Situation:
-        facts = self.facts(state.pool)
+        facts = self.ledger.facts(state.pool)
         self.most_seen = max(self.most_seen, len(facts.in_flight))
         return Situation(facts, self.workload.scenario, self.workload.cap, state.levels, state.resizes, self.most)
 
-    def _happening(self, call: Call) -> Happening:
-        return Happening(self.facts(call.source), call, self.facts(call.target))
-
     def _bad_step(self, state: WorkloadState, action: Action, _: WorkloadState) -> Mapping[str, str] | None:
         call = self.workload.call_of(state, action)
-        return None if call is None else self._bad_call(call)
-
-    def _bad_call(self, call: Call) -> dict[str, str]:
-        """What is wrong with a call, by invariant: found once."""
-        if call.judged is None:
-            happening = self._happening(call)
-            found = {invariant.name: _tried(lambda: invariant.check(happening)) for invariant in CALLS}  # noqa: B023
-            if self.reference is not None and not self._bad_view(call.source).keys() - {"Refused"}:
-                found["Lockstep"] = _tried(lambda: self._lockstep(call))
-            call.judged = {name: message for name, message in found.items() if message is not None}
-        return call.judged
-
-    def _lockstep(self, call: Call) -> str | None:
-        assert self.reference is not None
-        return lockstep(self.reference, self.facts(call.source).state, call, self.facts(call.target).state)
+        return None if call is None else self.ledger.bad_call(call)
 
     def _stuck(self, state: WorkloadState) -> Mapping[str, str] | None:
-        found = stuck(self.workload, self.facts(state.pool), state)
+        found = stuck(self.workload, self.ledger.facts(state.pool), state)
         if found is None:
             return None
         told = "; ".join(found.told) or "nothing tells why"
@@ -167,17 +117,9 @@ class Judge:
 
         def on_call(state: WorkloadState, action: Action, _: WorkloadState) -> bool:
             call = self.workload.call_of(state, action)
-            return call is not None and check(self._happening(call))
+            return call is not None and check(self.ledger.happening(call))
 
         return Property.sometimes_step(witness.name, on_call)
 
     def _grant_cancelled(self, state: WorkloadState, action: Action, _: WorkloadState) -> bool:
         return action[0] == "cancel" and self.workload.granted_not_resumed(state, action[1])
-
-
-def _tried(check: Callable[[], str | None]) -> str | None:
-    """A faulty subject's views can be such that a check, or the reference, cannot make sense of them."""
-    try:
-        return check()
-    except Exception as error:
-        return f"the views before and after make no sense: {type(error).__name__}: {error}"

@@ -21,7 +21,7 @@ from typing import Any
 
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE, RESUMED, Action, Bodies, Locks, Wait, WorkloadState
 from slotcheck.pymodel.scenario import Act, Scenario
-from slotcheck.pymodel.subject import Call, Calls, Subject
+from slotcheck.pymodel.subject import Call, Calls
 from slotcheck.pymodel.symmetry import ForestSymmetry
 
 __all__ = ["BODY_STEPS", "ENVIRONMENT_ACTS", "Action", "Wait", "Workload", "WorkloadState"]
@@ -38,7 +38,7 @@ class Workload:
 
     Args:
         scenario: what happens.
-        subject: who decides about slots.
+        calls: the subject's answers; workloads of the same subject may share them.
         cap: how many slots.
         relend: whether R13 is on.
         symmetry: whether to merge states that differ only by an exchange of interchangeable siblings. Ignored (see
@@ -49,7 +49,7 @@ class Workload:
     def __init__(
         self,
         scenario: Scenario,
-        subject: Subject,
+        calls: Calls,
         *,
         cap: int,
         relend: bool = False,
@@ -59,7 +59,9 @@ class Workload:
         self.scenario = scenario
         self.cap = cap
         self.relend = relend
-        self.calls = Calls(subject)
+        self.calls = calls
+        #: The calls that this workload has made.
+        self.made: set[Call] = set()
         self._resume_at_grant = resume_at_grant
         self.bodies = Bodies(scenario)
         self.names, self.parents = self.bodies.names, self.bodies.parents
@@ -158,7 +160,10 @@ class Workload:
     def call_of(self, state: WorkloadState, action: Action) -> Call | None:
         """The call that an action makes to the subject; None for a step that the pool does not hear of."""
         if state is not self._last_step[0] or action is not self._last_step[1]:
-            self._last_step = state, action, self._make_call(state, action)
+            call = self._make_call(state, action)
+            if call is not None:
+                self.made.add(call)
+            self._last_step = state, action, call
         return self._last_step[2]
 
     def _make_call(self, state: WorkloadState, action: Action) -> Call | None:

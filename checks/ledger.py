@@ -1,0 +1,82 @@
+"""What is wrong with each view and each call of a subject: found once, however many states and scenarios share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from slotcheck.checks.conformance import calls_without_effect, lockstep
+from slotcheck.checks.facts import Facts
+from slotcheck.checks.invariants import CALLS, STATES, Happening
+from slotcheck.checks.subject import AnySubject, view
+from slotcheck.pymodel.rules import Rule
+from slotcheck.pymodel.subject import Call, Calls
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """The judgements of one subject on runs of these names.
+
+    Args:
+        subject: who decides about slots.
+        reference: the rule to keep in lockstep with; None for a subject that follows another rule.
+        names: the runs that a refused call can name.
+    """
+
+    def __init__(self, subject: AnySubject, reference: Rule | None, names: Sequence[str]) -> None:
+        self.subject = subject
+        self.reference = reference
+        self.calls = Calls(subject)
+        self._names = tuple(names)
+        self._facts: list[Facts] = []
+        self._bad_views: list[dict[str, str] | None] = []
+
+    def facts(self, pool: int) -> Facts:
+        """What can be read off the subject's state of this number."""
+        while len(self._facts) <= pool:
+            self._facts.append(Facts(view(self.calls.snapshots[len(self._facts)])))
+        return self._facts[pool]
+
+    def happening(self, call: Call) -> Happening:
+        """A call and the views before and after it."""
+        return Happening(self.facts(call.source), call, self.facts(call.target))
+
+    def bad_view(self, pool: int) -> dict[str, str]:
+        """What is wrong with the subject's state of this number, by invariant."""
+        while len(self._bad_views) <= pool:
+            self._bad_views.append(None)
+        bad = self._bad_views[pool]
+        if bad is None:
+            facts = self.facts(pool)
+            found = {
+                invariant.name: _tried(lambda: invariant.check(facts))  # noqa: B023
+                for invariant in STATES
+                if invariant.of_view
+            }
+            without_effect = calls_without_effect(facts, self._names)
+            found["Refused"] = self.subject.unchanged(self.calls.snapshots[pool], without_effect)
+            bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
+        return bad
+
+    def bad_call(self, call: Call) -> dict[str, str]:
+        """What is wrong with a call, by invariant."""
+        if call.judged is None:
+            happening = self.happening(call)
+            found = {invariant.name: _tried(lambda: invariant.check(happening)) for invariant in CALLS}  # noqa: B023
+            # The reference cannot go on from a view that the rules never come to.
+            if self.reference is not None and not self.bad_view(call.source).keys() - {"Refused"}:
+                found["Lockstep"] = _tried(lambda: self._lockstep(call))
+            call.judged = {name: message for name, message in found.items() if message is not None}
+        return call.judged
+
+    def _lockstep(self, call: Call) -> str | None:
+        assert self.reference is not None
+        return lockstep(self.reference, self.facts(call.source).state, call, self.facts(call.target).state)
+
+
+def _tried(check: Callable[[], str | None]) -> str | None:
+    """A faulty subject's views can be such that a check, or the reference, cannot make sense of them."""
+    try:
+        return check()
+    except Exception as error:
+        return f"the views before and after make no sense: {type(error).__name__}: {error}"
