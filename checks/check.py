@@ -121,7 +121,7 @@ def check_part(
     means = Means(part.scenario, part.cap, part.relend)
     judge = Judge(workload, ledger, [seen for seen in WITNESSES if means.allow(seen) or not means.free])
     result = explore(workload, judge.properties(), limits=limits, progress=progress)
-    if result.cyclic and workload.reduced:
+    if result.cyclic and workload.merges:
         # Whether a circle is fair cannot be told of merged states.
         return check_part(part, subject, ledger=ledger, symmetry=False, limits=limits, progress=progress)
     scenario = part.scenario
@@ -132,7 +132,7 @@ def check_part(
     found.full_states, found.full_edges = result.full_states, result.full_edges
     found.snapshots = len(judge.views)
     found.calls = len(workload.made)
-    found.reduced = workload.reduced
+    found.reduced = workload.merges
     found.judged.update(judge.judged(result))
     found.fired = result.fired
     found.reached = sorted(name for name in result.reached if name != SCRIPT_DONE)

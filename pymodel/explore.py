@@ -124,6 +124,9 @@ class _Judge(Generic[S, A]):
         self.goal = goals[0] if goals else None
         self._result = result
         self._path_to = path_to
+        #: Whether there is anything to judge on states, and on steps.
+        self.of_states = bool(self._states or self._witnesses)
+        self.of_steps = bool(self._steps or self._step_witnesses)
         self._told: set[str] = set()
 
     @property
@@ -226,10 +229,10 @@ def explore(
         came_from.append(origin)
         came_by.append(action)
         depths.append(0 if origin < 0 else depths[origin] + 1)
-        weight = system.weight(state)
-        weights.append(weight)
-        result.full_states += weight
-        judge.state(state, at)
+        if merges:
+            weights.append(system.weight(state))
+        if judge.of_states:
+            judge.state(state, at)
         if graph is not None:
             graph.goal.append(judge.goal.check(state))
         if on_state is not None:
@@ -237,6 +240,7 @@ def explore(
         frontier.append((at, state))
         return at
 
+    merges, judged_steps = system.merges, judge.of_steps
     pop = frontier.popleft if search is Search.BREADTH else frontier.pop
     next_, key_of, is_body_step, actions_of = system.next, system.key, system.is_body_step, system.actions
     fired: Counter[A] = Counter()
@@ -247,7 +251,7 @@ def explore(
     gc.disable()
     try:
         for state in system.initial():
-            key = key_of(state)
+            key = key_of(state) if merges else state
             if key not in known:
                 starts.append(state)
                 found(state, key, -len(starts), None)
@@ -262,14 +266,16 @@ def explore(
             at, state = pop()
             can_go_on = False
             actions = actions_of(state)
-            result.full_edges += weights[at] * system.degree(state)
+            result.edges += len(actions)
+            if merges:
+                result.full_edges += weights[at] * system.degree(state)
+            fired.update(actions)
             for action in actions:
                 can_go_on = can_go_on or is_body_step(action)
                 after = next_(state, action)
-                result.edges += 1
-                fired[action] += 1
-                judge.step(state, action, after, at)
-                key = key_of(after)
+                if judged_steps:
+                    judge.step(state, action, after, at)
+                key = key_of(after) if merges else after
                 to = known.get(key)
                 if to is None:
                     to = found(after, key, at, action)
@@ -284,6 +290,8 @@ def explore(
         if collecting:
             gc.enable()
     result.states = len(came_from)
+    result.full_states = sum(weights) if merges else result.states
+    result.full_edges = result.full_edges if merges else result.edges
     result.depth = max(depths, default=0)
     for action, times in fired.items():
         result.fired[action[0] if isinstance(action, tuple) else action] += times

@@ -24,6 +24,9 @@ class TransitionSystem(Protocol[S, A]):
     the same order, and the same next states.
     """
 
+    #: Whether `key`, `weight` and `degree` merge states. If not, nobody asks them: a state is its own key.
+    merges: bool
+
     def initial(self) -> Iterable[S]:
         """The states it can start in."""
 

@@ -42,7 +42,7 @@ class Workload:
         cap: how many slots.
         relend: whether R13 is on.
         symmetry: whether to merge states that differ only by an exchange of interchangeable siblings. Ignored (see
-            `reduced`) where that would not be sound.
+            `merges`) where that would not be sound.
         resume_at_grant: let a run resume in the step that grants its slot, as the models of the speed baselines do.
     """
 
@@ -71,9 +71,8 @@ class Workload:
         self._caps = [act.cap for act in acts if act.verb == "resize"]
         self._script_next: list[Act | None] = [*scenario.script, None]
         self._scripted = [{_step(act) for act in scenario.script[turn:]} for turn in range(len(scenario.script) + 1)]
-        #: Whether states are merged by symmetry.
-        self.reduced = symmetry and _exchangeable(scenario)
-        self._symmetry = ForestSymmetry(self.parents, [""] * len(self.names)) if self.reduced else None
+        self.merges = symmetry and _exchangeable(scenario)
+        self._symmetry = ForestSymmetry(self.parents, [""] * len(self.names)) if self.merges else None
         self._seen: list[list[int] | None] = []
         self._numbers: dict[Hashable, int] = {}
         self._degree = 0
@@ -334,13 +333,16 @@ class Workload:
             waiting = {run: place for place, run in enumerate(snapshot.waiting)}
             admitted = {child: place for _, children in snapshot.children for place, child in enumerate(children)}
             standing = {name: place for node, line in snapshot.lines if not node for place, name in enumerate(line)}
-            seen = self._seen[pool] = []
-            for name in self.names:
+            seen = self._seen[pool] = [0] * len(self.names)
+            index, numbers = self.scenario.index, self._numbers
+            for name in {**runs, **standing}:
                 run = runs.get(name)
                 what = run and (run.phase, run.token, run.lent, run.level, run.parent is None)
-                places = waiting.get(name), admitted.get(name), standing.get(name)
-                number = self._numbers.setdefault((what, places), len(self._numbers))
-                seen.append(number * (self.bodies.most_progress + 1))
+                code = what, waiting.get(name), admitted.get(name), standing.get(name)
+                number = numbers.get(code)
+                if number is None:
+                    number = numbers[code] = len(numbers) + 1
+                seen[index[name]] = number * (self.bodies.most_progress + 1)
         return seen
 
 

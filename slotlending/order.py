@@ -180,26 +180,30 @@ class FewestHeldFirst(Order):
         ]
 
     def restore(self, waiting: Sequence[tuple[Hashable, JobNode]], lines: Iterable[Line]) -> None:
-        for arrival, (run, node) in enumerate(waiting, 1):
-            if self._oldest:
+        if self._oldest:
+            for arrival, (run, node) in enumerate(waiting, 1):
                 self.join(run, node, arrival)
-                continue
-            queue = self._queues.get(node)
+            return
+        queues = self._queues
+        for arrival, (run, node) in enumerate(waiting, 1):
+            queue = queues.get(node)
             if queue is None:
-                queue = self._queues[node] = OrderedDict()
+                queue = queues[node] = OrderedDict()
             queue[run] = arrival
-            up = node.up
+        for node, queue in queues.items():
+            count, up = len(queue), node.up
             while up is not None:
-                node.waiting += 1
+                node.waiting += count
                 node, up = up, up.up
         for path, names in lines:
             up = self._tree.nodes[path] if path else self._tree.root
-            line = self._lines[up] = LeastFirst()
+            line = []
             for name in names:
                 self._places += 1
                 node = self._tree.nodes[(*path, name)]
                 node.place = self._places
-                line.set(node, (node.held, node.place))
+                line.append((node, (node.held, node.place)))
+            self._lines[up] = LeastFirst(line)
 
     def _stand(self, up: JobNode, node: JobNode) -> None:
         """The node stands in its parent's line, at its place."""

@@ -117,6 +117,7 @@ class Pool:
         "_children",
         "_clock",
         "_jobs",
+        "_nodes",
         "_order",
         "_parked",
         "_queues",
@@ -153,6 +154,7 @@ class Pool:
         self._clock = 0  # the last such number
         # A run that is alone in its own job (run,) is not in the tree of jobs until somebody else needs to see it.
         self._jobs = JobTree()
+        self._nodes = self._jobs.nodes
         self._order: Order = Fifo() if order == FIFO else FewestHeldFirst(self._jobs, tie)
 
     # -- the calls -----------------------------------------------------------------------------------------------
@@ -185,10 +187,10 @@ class Pool:
             NotKnown: it was never asked, has finished before, or was cancelled.
         """
         state = self._runs.get(run)
-        if state is None or state.phase == PARKED:
+        if state is None or state.phase != IN_FLIGHT:
+            if state is not None and state.phase == WAITING:
+                raise NotAdmitted(run, f"run {run!r} waits for a slot, so it cannot finish; cancel it")
             raise NotKnown(run, f"run {run!r} is not in flight, so it cannot finish")
-        if state.phase == WAITING:
-            raise NotAdmitted(run, f"run {run!r} waits for a slot, so it cannot finish; cancel it")
         return self._end(state)
 
     def cancel(self, run: Hashable) -> Answer:
@@ -266,14 +268,12 @@ class Pool:
             pool._children[parent] = OrderedDict.fromkeys(admitted)
         if waiting:
             pool._clock = len(waiting)
-            queue = []
-            for arrival, run in enumerate(waiting, 1):
-                pool._arrivals[run] = arrival
-                state = runs[run]
-                queue.append((run, nodes[state.job]))
-                if state.parent is not None:
-                    pool._queue_up(state.parent, run)
-            pool._order.restore(queue, lines)
+            pool._arrivals = dict(zip(waiting, range(1, len(waiting) + 1), strict=True))
+            for run in waiting:
+                parent = runs[run].parent
+                if parent is not None:
+                    pool._queue_up(parent, run)
+            pool._order.restore([(run, nodes[runs[run].job]) for run in waiting], lines)
         return pool
 
     def statistics(self) -> Statistics:
@@ -288,7 +288,7 @@ class Pool:
         if not job:
             return self._taken
         self._show(job[0])
-        node = self._jobs.nodes.get(job)
+        node = self._nodes.get(job)
         return 0 if node is None else node.held
 
     def explain(self, waits: Waits | None = None) -> Explanation:
@@ -308,9 +308,8 @@ class Pool:
 
     def _judge(self, run: Hashable, parent: Hashable | None, job: Job | None) -> tuple[RunState | None, Job]:
         """R2's refusals, in its order; the parent, and the job that the run will belong to. Nothing seen changes."""
-        known = self._runs.get(run)
-        if known is not None:
-            raise RunKnown(run, f"run {run!r} is known: {known.phase}")
+        if run in self._runs:
+            raise RunKnown(run, f"run {run!r} is known: {self._runs[run].phase}")
         if run is None:
             raise TypeError("None is no id for a run: it stands for no parent")
         lender = None
@@ -323,7 +322,7 @@ class Pool:
                 return lender, lender.job
         if job is None:
             job = (run,)
-            if job not in self._jobs.nodes:
+            if not self._nodes or job not in self._nodes:
                 return None, job
         elif not isinstance(job, tuple):
             raise TypeError(f"a job is a tuple of names such as ('app', 'update'), not {job!r}")
@@ -340,54 +339,45 @@ class Pool:
 
     def _node(self, state: RunState) -> JobNode:
         """The place of a known run's job in the tree of jobs, which one alone in its job enters now."""
-        node = self._jobs.nodes.get(state.job)
+        node = self._nodes.get(state.job)
         if node is None:
             node = self._jobs.enter(state.job)
             node.held = int(state.token == POOL)
         return node
 
-    def _enter(self, run: Hashable, lender: RunState | None, job: Job, token: str) -> RunState:
-        """A new known run, which has a slot (in no list yet) or waits (in no queue yet)."""
-        if lender is not None:
-            self._node(lender)
-            self._jobs.enter(job)
-        elif len(job) > 1 or job[0] != run or job in self._jobs.nodes:
-            self._jobs.enter(job)
-        state: RunState = _new(
-            RunState,
-            (
-                run,
-                WAITING if token == NONE else IN_FLIGHT,
-                token,
-                False,
-                1 if lender is None else lender.level + 1,
-                None if lender is None else lender.run,
-                job,
-            ),
-        )
-        self._runs[run] = state
-        return state
-
     def _admit(self, run: Hashable, lender: RunState | None, job: Job) -> Answer | None:
         """R2.1 and R2.2: a slot for a new run at once, if there is one."""
-        if lender is not None and not lender.lent:
-            token = LOAN
-        elif self._taken < self._cap:
-            token = POOL
+        if lender is None:
+            if self._taken >= self._cap:
+                return None
+            token, level, parent = POOL, 1, None
+            if len(job) > 1 or job[0] != run or (self._nodes and job in self._nodes):
+                self._jobs.enter(job)
         else:
-            return None
-        self._hand_over(self._enter(run, lender, job, token))
-        answer: Answer = _new(Answer, (((run, token),), ()))
-        return answer
+            if not lender.lent:
+                token = LOAN
+            elif self._taken < self._cap:
+                token = POOL
+            else:
+                return None
+            level, parent = lender.level + 1, lender.run
+            self._node(lender)
+            self._jobs.enter(job)
+        self._runs[run] = state = _new(RunState, (run, IN_FLIGHT, token, False, level, parent, job))
+        self._hand_over(state)
+        return _new(Answer, (((run, token),), ()))  # type: ignore[no-any-return]
 
     def _wait(self, run: Hashable, lender: RunState | None, job: Job) -> Answer:
         """R2.3: the run waits in two queues at once."""
-        state = self._enter(run, lender, job, NONE)
+        level, parent = 1, None
         if lender is not None:
-            self._queue_up(lender.run, run)
+            level, parent = lender.level + 1, lender.run
+            self._node(lender)
+            self._queue_up(parent, run)
+        self._runs[run] = _new(RunState, (run, WAITING, NONE, False, level, parent, job))
         self._clock += 1
         self._arrivals[run] = self._clock
-        self._order.join(run, self._node(state), self._clock)
+        self._order.join(run, self._jobs.enter(job), self._clock)
         return _NOTHING
 
     def _queue_up(self, parent: Hashable, run: Hashable) -> None:
@@ -403,9 +393,8 @@ class Pool:
         run, _, token, _, _, parent, job = state
         if token == POOL:
             self._taken += 1
-            node = self._jobs.nodes.get(job)
-            if node is not None:
-                self._order.charge(node, 1)
+            if self._nodes and job in self._nodes:
+                self._order.charge(self._nodes[job], 1)
         else:
             self._lend(parent, run)
         if parent is not None:
@@ -439,7 +428,7 @@ class Pool:
         """A waiting run leaves both queues."""
         run, parent = state.run, state.parent
         del self._arrivals[run]
-        self._order.leave(run, self._jobs.nodes[state.job], granted=granted)
+        self._order.leave(run, self._nodes[state.job], granted=granted)
         if parent is not None:
             queue = self._queues[parent]
             del queue[run]
@@ -451,18 +440,16 @@ class Pool:
     def _end(self, state: RunState) -> Answer:
         """R3: an admitted run has finished or was cancelled."""
         run = state.run
-        for child in self._queues.pop(run, ()):
-            self._orphan(child)
-        children = self._children.pop(run, None)
-        if not state.lent:
-            for child in children or ():
+        if run in self._queues:
+            for child in self._queues.pop(run):
                 self._orphan(child)
+        borrower = self._borrowers[run] if state.lent else None
+        if run in self._children:
+            for child in self._children.pop(run):
+                if child != borrower:
+                    self._orphan(child)
+        if borrower is None:
             return self._give_back(state)
-        assert children is not None
-        borrower = self._borrowers[run]
-        for child in children:
-            if child != borrower:
-                self._orphan(child)
         self._children[run] = OrderedDict.fromkeys((borrower,))
         _, _, token, _, level, parent, job = state
         self._runs[run] = _new(RunState, (run, PARKED, token, True, level, parent, job))
@@ -505,22 +492,19 @@ class Pool:
     def _return_slot(self, state: RunState) -> None:
         """A pool slot comes back, uncharged before anybody is served."""
         self._taken -= 1
-        node = self._jobs.nodes.get(state.job)
-        if node is not None:
-            self._order.charge(node, -1)
+        if self._nodes and state.job in self._nodes:
+            self._order.charge(self._nodes[state.job], -1)
 
     def _forget(self, state: RunState) -> None:
         run, _, _, _, _, parent, job = state
         del self._runs[run]
-        node = self._jobs.nodes.get(job)
-        if node is not None:
-            self._jobs.leave(node)
-        if parent is not None:
-            children = self._children.get(parent)
-            if children is not None:
-                children.pop(run, None)
-                if not children:
-                    del self._children[parent]
+        if self._nodes and job in self._nodes:
+            self._jobs.leave(self._nodes[job])
+        if parent is not None and parent in self._children:
+            children = self._children[parent]
+            children.pop(run, None)
+            if not children:
+                del self._children[parent]
 
 
 def _judge_cap(cap: object) -> None:

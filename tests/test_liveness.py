@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slotcheck.pymodel.liveness import Edges, circle_states, fair_circle
 
-fixed = settings(derandomize=True, deadline=None, database=None, max_examples=400)
+fixed = settings(derandomize=True, deadline=None, database=None, max_examples=150)
 
 ACTIONS = "xyze"  # x, y and z are body steps, e is an act of the environment
 Edge = tuple[int, int, int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 import pytest
@@ -262,18 +263,13 @@ def test_oldest_sees_a_loan_and_a_cancel_end_a_wait_deep_in_the_tree() -> None:
 # -- why `served` ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("way", "newcomer"),
-    [(FIFO, ["c1", "c2"]), (OLDEST, ["c1", "c2"]), (SERVED, ["c1", "c2"])],
-    ids=["fifo", "oldest", "served"],
-)
-def test_with_as_many_busy_jobs_as_slots_oldest_is_first_come_first_served(
-    way: dict[str, Any], newcomer: list[str]
-) -> None:
+@pytest.mark.parametrize("way", [FIFO, OLDEST, SERVED], ids=["fifo", "oldest", "served"])
+def test_with_as_many_busy_jobs_as_slots_oldest_is_first_come_first_served(way: dict[str, Any]) -> None:
     """Two slots, two jobs with a backlog, each run as long as any other; then a third job comes."""
     backlog = [f"{job}{number}" for number in range(1, 6) for job in "ab"]
     pool = Pool(2, **way)
     working = [run for run in backlog if ask(pool, run)]
+    newcomer = ["c1", "c2"]
     for run in newcomer:
         ask(pool, run)
     order = list(working)
@@ -282,7 +278,7 @@ def test_with_as_many_busy_jobs_as_slots_oldest_is_first_come_first_served(
             working.append(run)
             order.append(run)
     if way is SERVED:
-        assert order == ["a1", "b1", "a2", "c1", "b2", "a3", "c2", "b3", "a4", "b4", "a5", "b5"]
+        assert order == ["a1", "b1", "a2", "b2", "c1", "a3", "b3", "c2", "a4", "b4", "a5", "b5"]
     else:
         assert order == [*backlog, *newcomer]
 
@@ -295,10 +291,11 @@ def test_a_job_that_comes_to_eight_busy_ones_takes_as_long_as_is_told(way: dict[
     pool = Pool(8, **way)
     ends: list[tuple[int, int, Any]] = []
     now = 0
+    starts = count()
 
     def start(granted: tuple[tuple[Any, str], ...]) -> None:
         for run, _ in granted:
-            heappush(ends, (now + 10, len(ends), run))
+            heappush(ends, (now + 10, next(starts), run))
 
     for number in range(50):
         for job in range(8):
@@ -338,7 +335,7 @@ def test_a_job_with_runs_may_have_more_runs_and_siblings() -> None:
         ),
     ],
 )
-def test_a_job_that_is_empty_or_above_or_below_one_with_runs_is_no_leaf(job: tuple[str, ...], message: str) -> None:
+def test_a_job_that_is_empty_or_above_or_below_one_with_runs_is_no_leaf(job: tuple[Any, ...], message: str) -> None:
     tree = JobTree()
     tree.enter(("app", "x", "1"))
     with pytest.raises(JobNotLeaf) as caught:
