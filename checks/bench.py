@@ -233,7 +233,7 @@ def _explored(
         scenario = tree(size.levels, size.fan_out)
         ledger = Ledger(subject, reference_of(subject), [run.name for run in scenario.runs])
         workload = _workload(size, ledger.calls, symmetry=symmetry)
-        properties = Judge(workload, ledger, ()).properties() if judged else []
+        properties = Judge(workload, ledger).properties() if judged else []
         begun = time.perf_counter()
         result = explore(workload, properties)
         best = min(best, time.perf_counter() - begun)

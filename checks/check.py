@@ -118,8 +118,7 @@ def check_part(
     ledger = ledger or ledger_for(part, subject)
     symmetry = symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
-    means = Means(part.scenario, part.cap, part.relend)
-    judge = Judge(workload, ledger, [seen for seen in WITNESSES if means.allow(seen) or not means.free])
+    judge = Judge(workload, ledger)
     result = explore(workload, judge.properties(), limits=limits, progress=progress)
     if result.cyclic and workload.merges:
         # Whether a circle is fair cannot be told of merged states.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from slotcheck.checks.diagnosis import Stuck, stuck
 from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.invariants import CALLS, STATES, Situation
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.witnesses import Witness
+from slotcheck.checks.witnesses import GRANT_CANCELLED, OF_CALLS, OF_STATES
 from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
@@ -35,13 +35,12 @@ class Judge:
     Args:
         workload: what is explored.
         ledger: what is known of the subject, whose calls the workload makes.
-        witnesses: those to look out for.
     """
 
-    def __init__(self, workload: Workload, ledger: Ledger, witnesses: Iterable[Witness]) -> None:
+    def __init__(self, workload: Workload, ledger: Ledger) -> None:
         self.workload = workload
         self.ledger = ledger
-        self._witnesses = tuple(witnesses)
+        self._unseen = list(OF_STATES)
         #: The subject's states that were met, by number.
         self.views: set[int] = set()
         #: The circles found outside NoDeadlock's hypothesis, by their name.
@@ -71,7 +70,11 @@ class Judge:
         properties.append(Property.eventually("AllFinish", self.workload.finished))
         if self.workload.scenario.script:
             properties.append(Property.sometimes(SCRIPT_DONE, self.workload.script_done))
-        return properties + [self._witness(witness) for witness in self._witnesses]
+        properties.append(Property.witnesses([witness.name for witness in OF_STATES], self._state_shows))
+        properties.append(
+            Property.step_witnesses([*(witness.name for witness in OF_CALLS), GRANT_CANCELLED], self._step_shows)
+        )
+        return properties
 
     # -- invariants ----------------------------------------------------------------------------------------------
 
@@ -108,18 +111,18 @@ class Judge:
 
     # -- witnesses -----------------------------------------------------------------------------------------------
 
-    def _witness(self, witness: Witness) -> Property:
-        check = witness.check
-        if check is None:
-            return Property.sometimes_step(witness.name, self._grant_cancelled)
-        if not witness.on_calls:
-            return Property.sometimes(witness.name, lambda state: check(self._situation(state)))
+    def _state_shows(self, state: WorkloadState) -> list[str]:
+        situation = self._situation(state)
+        seen = [witness for witness in self._unseen if witness.check(situation)]
+        if seen:
+            self._unseen = [witness for witness in self._unseen if witness not in seen]
+        return [witness.name for witness in seen]
 
-        def on_call(state: WorkloadState, action: Action, _: WorkloadState) -> bool:
-            call = self.workload.call_of(state, action)
-            return call is not None and check(self.ledger.happening(call))
-
-        return Property.sometimes_step(witness.name, on_call)
-
-    def _grant_cancelled(self, state: WorkloadState, action: Action, _: WorkloadState) -> bool:
-        return action[0] == "cancel" and self.workload.granted_not_resumed(state, action[1])
+    def _step_shows(self, state: WorkloadState, action: Action, _: WorkloadState) -> tuple[str, ...]:
+        call = self.workload.call_of(state, action)
+        if call is None:
+            return ()
+        shows = self.ledger.shows(call)
+        if action[0] == "cancel" and self.workload.granted_not_resumed(state, action[1]):
+            return (*shows, GRANT_CANCELLED)
+        return shows

@@ -8,6 +8,7 @@ from slotcheck.checks.conformance import calls_without_effect, lockstep
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.invariants import CALLS, STATES, Happening
 from slotcheck.checks.subject import AnySubject, view
+from slotcheck.checks.witnesses import OF_CALLS
 from slotcheck.pymodel.rules import Rule
 from slotcheck.pymodel.subject import Call, Calls
 
@@ -68,6 +69,13 @@ class Ledger:
                 found["Lockstep"] = _tried(lambda: self._lockstep(call))
             call.judged = {name: message for name, message in found.items() if message is not None}
         return call.judged
+
+    def shows(self, call: Call) -> tuple[str, ...]:
+        """What the call is a witness of."""
+        if call.shows is None:
+            happening = self.happening(call)
+            call.shows = tuple(witness.name for witness in OF_CALLS if witness.check(happening))
+        return call.shows
 
     def _lockstep(self, call: Call) -> str | None:
         assert self.reference is not None

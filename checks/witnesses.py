@@ -14,9 +14,10 @@ from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.invariants import Happening, Situation
 from slotcheck.pymodel.scenario import Scenario
 
-__all__ = ["GRANT_CANCELLED", "Means", "WITNESSES", "Witness"]
+__all__ = ["GRANT_CANCELLED", "Means", "OF_CALLS", "OF_STATES", "WITNESSES", "Witness"]
 
 GRANT_CANCELLED = "a grant cancelled before it resumes"
+STATES, CALLS, STEPS = "states", "calls", "steps"
 
 
 class Means:
@@ -85,11 +86,12 @@ class Witness(NamedTuple):
 
     name: str
     invariant: str
-    #: Whether these means make it possible.
+    #: Whether these means are sure to show it, so that it must be seen where everything is explored.
     possible: Callable[[Means], bool]
-    #: Whether a state or a call is a witness; None for what the judge itself has to tell.
-    check: Callable[..., bool] | None
-    on_calls: bool = False
+    #: Whether a state or a call is a witness.
+    check: Callable[..., bool]
+    #: What is looked at: a situation, a happening, or (told by the judge itself) who has resumed when a step is taken.
+    of: str = STATES
 
 
 def _full(situation: Situation) -> bool:
@@ -175,7 +177,7 @@ WITNESSES = (
         "OneChainPerSlot",
         lambda m: (m.cancel or m.finish) and m.depth > 2,
         _cascade_of_two,
-        on_calls=True,
+        of=CALLS,
     ),
     Witness("a wait in two queues", "NoLostWakeUp", _tight, _waits_twice),
     Witness("a wait below a lender", "NoDeadlock", _tight, _waits_below_a_lender),
@@ -184,14 +186,14 @@ WITNESSES = (
         "CapRespected",
         lambda m: sum(m.leaves.values()) >= m.cap,
         _last_slot,
-        on_calls=True,
+        of=CALLS,
     ),
     Witness(
         "a job that holds two",
         "HeldMatches",
         lambda m: m.cap > 1 and max(m.leaves.values()) > 1,
         _holds_two,
-        on_calls=True,
+        of=CALLS,
     ),
     Witness(
         "jobs with unequal shares",
@@ -202,23 +204,23 @@ WITNESSES = (
             and (m.resize or (m.cap > 1 and (len(m.leaves) > 2 or max(m.leaves.values()) > m.cap)))
         ),
         _unequal_shares,
-        on_calls=True,
+        of=CALLS,
     ),
     Witness(
         "two grants in one step",
         "GrantsTold",
         lambda m: m.resize and sum(m.leaves.values()) > 2,
         lambda happening: len(happening.call.reply.granted) > 1,
-        on_calls=True,
+        of=CALLS,
     ),
     Witness(
         "a relend",
         "RelendLeavesNoIdle",
         lambda m: m.relend and m.cap > 1 and m.siblings > 1,
         lambda happening: bool(happening.call.reply.relent),
-        on_calls=True,
+        of=CALLS,
     ),
-    Witness(GRANT_CANCELLED, "NoSlotLeak", lambda m: m.cancel, None),
+    Witness(GRANT_CANCELLED, "NoSlotLeak", lambda m: m.cancel, lambda: False, of=STEPS),
     Witness(
         "every run finished",
         "AllFinish",
@@ -226,3 +228,6 @@ WITNESSES = (
         lambda situation: not situation.facts.runs and situation.levels > 0,
     ),
 )
+
+OF_STATES = tuple(witness for witness in WITNESSES if witness.of == STATES)
+OF_CALLS = tuple(witness for witness in WITNESSES if witness.of == CALLS)

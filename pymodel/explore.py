@@ -15,7 +15,7 @@ import sys
 import time
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -132,25 +132,28 @@ class _Judge(Generic[S, A]):
     @property
     def missing(self) -> list[str]:
         """The witnesses not seen so far."""
-        return [witness.name for witness in (*self._witnesses, *self._step_witnesses)]
+        wanted = [name for witness in (*self._witnesses, *self._step_witnesses) for name in witness.names]
+        return [name for name in wanted if name not in self._result.reached]
 
     def state(self, state: S, at: int) -> None:
         for check in self._states:
             found = check(state)
             if found:
                 self._tell(found, self._path_to(at))
-        if self._witnesses:
-            self._witnesses = self._look(self._witnesses, lambda: self._path_to(at), state)
+        for witness in self._witnesses:
+            seen = witness.check(state)
+            if seen:
+                self._saw(seen, lambda: self._path_to(at))
 
     def step(self, state: S, action: A, after: S, at: int) -> None:
         for check in self._steps:
             found = check(state, action, after)
             if found:
                 self._tell(found, _longer(self._path_to(at), action))
-        if self._step_witnesses:
-            self._step_witnesses = self._look(
-                self._step_witnesses, lambda: _longer(self._path_to(at), action), state, action, after
-            )
+        for witness in self._step_witnesses:
+            seen = witness.check(state, action, after)
+            if seen:
+                self._saw(seen, lambda: _longer(self._path_to(at), action))
 
     def end(self, state: S, at: int) -> None:
         for check in self._ends:
@@ -164,13 +167,10 @@ class _Judge(Generic[S, A]):
                 self._told.add(name)
                 self._result.violations.append(Violation(name, message, path))
 
-    def _look(self, witnesses: list[Property], path: Callable[[], Path[S, A]], *what: Any) -> list[Property]:
-        """The witnesses that this is none of."""
-        seen = [witness for witness in witnesses if witness.check(*what)]
-        if not seen:
-            return witnesses
-        self._result.reached.update((witness.name, path()) for witness in seen)
-        return [witness for witness in witnesses if witness not in seen]
+    def _saw(self, names: Collection[str], path: Callable[[], Path[S, A]]) -> None:
+        for name in names:
+            if name not in self._result.reached:
+                self._result.reached[name] = path()
 
 
 def _longer(path: Path[S, A], action: A) -> Path[S, A]:

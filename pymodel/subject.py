@@ -53,6 +53,8 @@ class Call:
     target: int
     #: What a judge found wrong with it, by name; None as long as nobody has looked.
     judged: dict[str, str] | None = None
+    #: What a judge found it to be a witness of; None as long as nobody has looked.
+    shows: tuple[str, ...] | None = None
 
 
 class Calls:

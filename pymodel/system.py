@@ -7,7 +7,7 @@ and a `Path` is what an answer looks like: a list of actions that anyone can rep
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -79,6 +79,8 @@ class Property:
     kind: Kind
     check: Callable[..., Any]
     on_steps: bool = False
+    #: The witnesses that a check for several of them looks out for.
+    names: tuple[str, ...] = ()
 
     @classmethod
     def state(cls, name: str, check: Callable[[Any], str | None]) -> Property:
@@ -113,12 +115,22 @@ class Property:
     @classmethod
     def sometimes(cls, name: str, check: Callable[[Any], bool]) -> Property:
         """``check(state)`` returns whether the state is a witness."""
-        return cls(name, Kind.SOMETIMES, check)
+        return cls.witnesses((name,), lambda state: (name,) if check(state) else ())
 
     @classmethod
     def sometimes_step(cls, name: str, check: Callable[[Any, Any, Any], bool]) -> Property:
         """The same for ``check(state, action, next_state)``."""
-        return cls(name, Kind.SOMETIMES, check, on_steps=True)
+        return cls.step_witnesses((name,), lambda *step: (name,) if check(*step) else ())
+
+    @classmethod
+    def witnesses(cls, names: Iterable[str], check: Callable[[Any], Collection[str]]) -> Property:
+        """Several witnesses: ``check(state)`` returns the names of those that the state is."""
+        return cls("witnesses", Kind.SOMETIMES, check, names=tuple(names))
+
+    @classmethod
+    def step_witnesses(cls, names: Iterable[str], check: Callable[[Any, Any, Any], Collection[str]]) -> Property:
+        """The same for ``check(state, action, next_state)``."""
+        return cls("step witnesses", Kind.SOMETIMES, check, on_steps=True, names=tuple(names))
 
     @classmethod
     def eventually(cls, name: str, check: Callable[[Any], bool]) -> Property:

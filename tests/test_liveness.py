@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from slotcheck.pymodel.liveness import Edges, circle_states, fair_circle
 
 fixed = settings(derandomize=True, deadline=None, database=None, max_examples=150)
@@ -40,9 +41,7 @@ def circle_of(edges: Edges) -> list[tuple[int, int]] | None:
 
 def check_circle(edges: Edges, circle: list[tuple[int, int]]) -> None:
     """It is a closed walk along edges outside the goal, and fair: what is enabled all along it is taken."""
-    target = {
-        (source, action): to for source, to, action in zip(edges.source, edges.target, edges.action, strict=True)
-    }
+    target = {(source, action): to for source, to, action in zip(edges.source, edges.target, edges.action, strict=True)}
     assert circle
     for at, step in enumerate(circle):
         assert target[step] == circle[(at + 1) % len(circle)][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from slotcheck.pymodel.rules import RULES, Hold, Lend, Outcome, Refusal, Release, Rule, State
 
 LEND, HOLD, RELEASE = Lend(), Hold(), Release()
@@ -17,9 +18,9 @@ class History:
     Every call returns what it granted and relent, in one line: ``b:pool c:loan ~d``.
     """
 
-    def __init__(self, rule: Rule, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False):
+    def __init__(self, rule: Rule, cap: int, **options: Any) -> None:
         self.rule = rule
-        self.state: State = rule.initial(cap, order=order, tie=tie, relend=relend)
+        self.state: State = rule.initial(cap, **options)
 
     def __call__(self, *calls: str) -> str:
         outcome = None
@@ -37,9 +38,11 @@ class History:
         run, _, parent = run.partition("<")
         if verb in ("ask", "try_ask"):
             asked = tuple(job.split("/")) if job else None
-            outcome: Outcome = getattr(self.rule, verb)(self.state, run, parent or None, asked)
-            return outcome
-        outcome = getattr(self.rule, verb)(self.state, run)
+            return self._call(verb, run, parent or None, asked)
+        return self._call(verb, run)
+
+    def _call(self, verb: str, *args: Any) -> Outcome:
+        outcome: Outcome = getattr(self.rule, verb)(self.state, *args)
         return outcome
 
     def refused(self, call: str) -> str:

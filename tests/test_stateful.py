@@ -18,15 +18,18 @@ from slotlending import Answer, Pool, Refused
 
 LEND = Lend()
 IDS = [f"r{number}" for number in range(12)]
-#: Jobs that share, nest and get in one another's way; two are the default jobs of runs.
-JOBS = [("a",), ("a", "u"), ("a", "v"), ("a", "v", "w"), ("b", "u"), ("b", "v"), ("c",), ("r0",), ("r1", "u")]
-BAD_CAPS = [0, -1, True, 1.0, 1.5, float("nan"), "2", None]
+#: Jobs that go together, at two levels.
+JOBS = [("a", "u"), ("a", "v"), ("b", "u"), ("b", "v"), ("c",)]
+#: Jobs that lie above or below one of these, or below the job that a run has by default.
+ODD_JOBS = [(), ("a",), ("b",), ("a", "v", "w"), ("c", "u"), ("r0",), ("r1", "u")]
 #: Every path at or above one of the jobs.
-PATHS = sorted({job[:depth] for job in JOBS for depth in range(len(job) + 1)} | {(run,) for run in IDS})
+PATHS = sorted({job[:depth] for job in JOBS + ODD_JOBS for depth in range(len(job) + 1)} | {(run,) for run in IDS})
 
 runs = st.sampled_from(IDS)
 nths = st.integers(0, 11)
-caps = st.sampled_from([1, 2, 3, 5])
+caps = st.sampled_from([2, 3, 1, 4])
+bad_caps = st.sampled_from([0, -1, True, 1.0, 1.5, float("nan"), "2", None])
+jobs = st.none() | st.sampled_from(JOBS)
 
 
 class Twins(RuleBasedStateMachine):
@@ -39,57 +42,80 @@ class Twins(RuleBasedStateMachine):
         cap=caps,
         order=st.sampled_from(["fewest_held", "fewest_held", "fifo"]),
         oldest=st.booleans(),
-        relend=st.booleans(),
+        relend=st.sampled_from([True, True, False]),
     )
     def construct(self, cap: int, order: str, oldest: bool, relend: bool) -> None:
         tie = "oldest" if oldest else "served"
         self.pool = Pool(cap, order=order, tie=tie, relend=relend)
         self.state = LEND.initial(cap, order=order, tie=tie, relend=relend)
 
-    # -- the calls; most are meant to be allowed, so that histories get somewhere ---------------------------------
+    # -- calls that the rules allow, mostly: else histories get nowhere --------------------------------------------
 
-    @rule(run=runs, job=st.none() | st.sampled_from(JOBS))
-    def ask_without_parent(self, run: str, job: tuple[str, ...] | None) -> None:
+    @precondition(lambda self: self.unknown())
+    @rule(nth=nths, job=jobs)
+    def ask_without_parent(self, nth: int, job: tuple[str, ...] | None) -> None:
+        run = pick(self.unknown(), nth)
         self.both(lambda it, *state: it.ask(*state, run, None, job))
 
-    @precondition(lambda self: self.known("in_flight"))
-    @rule(run=runs, nth=nths, job=st.none() | st.none() | st.sampled_from(JOBS))
-    def ask_under_a_run_in_flight(self, run: str, nth: int, job: tuple[str, ...] | None) -> None:
-        parent = self.one_of("in_flight", nth)
-        self.both(lambda it, *state: it.ask(*state, run, parent, job))
+    @precondition(lambda self: self.unknown() and self.known("in_flight"))
+    @rule(nth=nths, parent=nths, job=jobs)
+    def ask_under_a_run_in_flight(self, nth: int, parent: int, job: tuple[str, ...] | None) -> None:
+        run, above = pick(self.unknown(), nth), pick(self.known("in_flight"), parent)
+        self.both(lambda it, *state: it.ask(*state, run, above, job))
 
-    @precondition(lambda self: self.known("in_flight", "parked", "waiting"))
-    @rule(run=runs, nth=nths)
-    def ask_in_the_job_of_a_known_run(self, run: str, nth: int) -> None:
+    @precondition(lambda self: self.unknown() and self.known("in_flight"))
+    @rule(nth=nths, parent=nths)
+    def ask_for_three_children(self, nth: int, parent: int) -> None:
+        above = pick(self.known("in_flight"), parent)
+        for _ in range(min(3, len(self.unknown()))):
+            run = pick(self.unknown(), nth)
+            self.both(lambda it, *state, run=run: it.ask(*state, run, above))
+
+    @precondition(lambda self: self.unknown() and self.known())
+    @rule(nth=nths, other=nths)
+    def ask_in_the_job_of_a_known_run(self, nth: int, other: int) -> None:
         """A child that comes after its parent's end asks like this."""
-        job = next(known.job for known in self.state.runs if known.run == self.one_of("", nth))
+        run, like = pick(self.unknown(), nth), pick(self.known(), other)
+        job = next(known.job for known in self.state.runs if known.run == like)
         self.both(lambda it, *state: it.ask(*state, run, None, job))
-
-    @rule(run=runs, parent=st.none() | runs, job=st.none() | st.sampled_from([(), *JOBS]))
-    def try_ask(self, run: str, parent: str | None, job: tuple[str, ...] | None) -> None:
-        self.both(lambda it, *state: it.try_ask(*state, run, parent, job))
-
-    @rule(run=runs, parent=runs, job=st.none() | st.sampled_from([(), *JOBS]))
-    def ask_anything(self, run: str, parent: str, job: tuple[str, ...] | None) -> None:
-        self.both(lambda it, *state: it.ask(*state, run, parent, job))
 
     @precondition(lambda self: self.known("in_flight"))
     @rule(nth=nths)
-    def finish_a_run_in_flight(self, nth: int) -> None:
-        run = self.one_of("in_flight", nth)
+    def finish(self, nth: int) -> None:
+        run = pick(self.known("in_flight"), nth)
         self.both(lambda it, *state: it.finish(*state, run))
 
-    @rule(run=runs)
-    def finish_anything(self, run: str) -> None:
+    @precondition(lambda self: self.borrowers())
+    @rule(nth=nths)
+    def finish_a_borrower(self, nth: int) -> None:
+        run = pick(self.borrowers(), nth)
         self.both(lambda it, *state: it.finish(*state, run))
 
-    @rule(run=runs)
-    def cancel_anything(self, run: str) -> None:
+    @precondition(lambda self: self.known("waiting"))
+    @rule(nth=nths)
+    def cancel_a_waiter(self, nth: int) -> None:
+        run = pick(self.known("waiting"), nth)
         self.both(lambda it, *state: it.cancel(*state, run))
 
-    @rule(cap=caps | caps | st.sampled_from(BAD_CAPS))
-    def resize(self, cap: Any) -> None:
+    @rule(cap=caps)
+    def resize(self, cap: int) -> None:
         self.both(lambda it, *state: it.resize(*state, cap))
+
+    # -- calls of any kind ---------------------------------------------------------------------------------------
+
+    @rule(
+        name=st.sampled_from(["ask", "try_ask", "try_ask"]),
+        run=runs,
+        parent=st.none() | runs,
+        job=st.sampled_from([None, *JOBS, *ODD_JOBS]),
+    )
+    def ask_anything(self, name: str, run: str, parent: str | None, job: tuple[str, ...] | None) -> None:
+        self.both(lambda it, *state: getattr(it, name)(*state, run, parent, job))
+
+    @rule(call=st.tuples(st.sampled_from(["finish", "cancel"]), runs) | st.tuples(st.just("resize"), bad_caps))
+    def call_anything(self, call: tuple[str, Any]) -> None:
+        name, value = call
+        self.both(lambda it, *state: getattr(it, name)(*state, value))
 
     # -- what is looked at ---------------------------------------------------------------------------------------
 
@@ -133,11 +159,13 @@ class Twins(RuleBasedStateMachine):
         assert self.pool.snapshot() == LEND.initial(cap, order=order, tie=tie, relend=relend)
 
     def known(self, *phases: str) -> list[str]:
-        return sorted(run.run for run in self.state.runs if run.phase in phases)
+        return sorted(run.run for run in self.state.runs if not phases or run.phase in phases)
 
-    def one_of(self, phase: str, nth: int) -> str:
-        names = self.known(*([phase] if phase else ["waiting", "in_flight", "parked"]))
-        return names[nth % len(names)]
+    def borrowers(self) -> list[str]:
+        return sorted(run.run for run in self.state.runs if run.token == "loan" and run.phase == "in_flight")
+
+    def unknown(self) -> list[str]:
+        return sorted(set(IDS) - set(self.known()))
 
     def both(self, call: Callable[..., Any]) -> None:
         """The same call to both: the same answer, or the same refusal."""
@@ -162,6 +190,10 @@ class Twins(RuleBasedStateMachine):
             assert answer.granted == expected.granted
             assert answer.relent == expected.relent
             self.state = expected.state
+
+
+def pick(runs: list[str], nth: int) -> str:
+    return runs[nth % len(runs)]
 
 
 TestTwins = Twins.TestCase

@@ -1,0 +1,74 @@
+"""One word per idea: the statements of the design use the same names for fields, phases, tokens, calls and codes."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import slotlending
+from slotcheck.checks.conformance import calls_without_effect
+from slotcheck.checks.facts import Facts
+from slotcheck.checks.judge import ALL_INVARIANTS
+from slotcheck.checks.meaning import INVARIANTS, RULES
+from slotcheck.checks.subject import METHODS
+from slotcheck.checks.witnesses import WITNESSES
+from slotcheck.pymodel import rules
+from slotlending import errors, snapshot
+
+
+def test_the_pool_and_the_rules_give_the_same_view() -> None:
+    assert slotlending.Snapshot._fields == rules.State._fields
+    assert slotlending.RunState._fields == rules.Run._fields
+
+
+def test_the_pool_and_the_rules_say_the_same_words() -> None:
+    said: set[object] = set()
+    pool = slotlending.Pool(1)
+    pool.ask("r")
+    pool.ask("a", "r")
+    pool.ask("b", "r")
+    pool.ask("c", "a")
+    pool.finish("a")
+    lend = rules.Lend()
+    state = lend.initial(1)
+    for call in (("ask", "r"), ("ask", "a", "r"), ("ask", "b", "r"), ("ask", "c", "a"), ("finish", "a")):
+        state = getattr(lend, call[0])(state, *call[1:]).state
+    assert pool.snapshot() == state
+    for run in state.runs:
+        said |= {run.phase, run.token}
+    words = {snapshot.WAITING, snapshot.IN_FLIGHT, snapshot.PARKED, snapshot.NONE, snapshot.POOL, snapshot.LOAN}
+    assert said == words
+
+
+@pytest.mark.parametrize("method", ["ask", "try_ask", "finish", "cancel", "resize"])
+def test_the_calls_take_the_same_arguments(method: str) -> None:
+    of_pool = list(inspect.signature(getattr(slotlending.Pool, method)).parameters)
+    of_rule = list(inspect.signature(getattr(rules.Rule, method)).parameters)
+    assert of_pool == [name for name in of_rule if name != "state"]
+    assert method in METHODS
+
+
+def test_every_code_of_a_refusal_is_one_of_the_rules() -> None:
+    codes = {error.code for error in vars(errors).values() if inspect.isclass(error) and hasattr(error, "code")}
+    assert codes == {"bad_cap", "run_known", "parent_not_in_flight", "job_not_leaf", "not_admitted", "not_known"}
+    lend = rules.Lend()
+    state = lend.ask(lend.ask(lend.initial(1), "r").state, "a", "r").state
+    state = lend.finish(lend.ask(state, "w").state, "r").state  # r is parked, a has its slot, w waits
+    tried = calls_without_effect(Facts(state), ["r", "a", "w", "x"])
+    assert {code for _, code in tried} == {*codes, None}
+
+
+def test_what_is_judged_is_what_scenarios_can_name() -> None:
+    beyond = {"Answers", "Lockstep", "Replays"}  # about a subject, not about slots: no rule is expected to fail them
+    assert set(ALL_INVARIANTS) - beyond <= set(INVARIANTS)
+    assert {witness.invariant for witness in WITNESSES} <= set(ALL_INVARIANTS)
+
+
+def test_every_rule_that_there_is_can_be_expected_of() -> None:
+    assert set(rules.RULES) <= set(RULES)
+
+
+def test_the_rules_do_not_know_the_pool() -> None:
+    for module in (rules.state, rules.order, rules.rule, rules.lend, rules.hold, rules.release):
+        assert "slotlending" not in inspect.getsource(module)
