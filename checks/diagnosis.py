@@ -47,7 +47,7 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
     """What holds the runs of this state up; None if some step is enabled or nothing is left to do."""
     if state.broken or workload.finished(state) or workload.withheld(state):
         return None
-    if any(workload.is_body_step(action) for action in workload.actions(state)):
+    if any(workload.is_body_step(action) or workload.is_due(state, action) for action in workload.actions(state)):
         return None
     graph: nx.DiGraph[str] = nx.DiGraph()
     never: set[str] = set()

@@ -65,9 +65,8 @@ class WaitsInOneQueue(Mutant):
     mistake = "a waiting child stands in the pool's queue only: alone with its parent it waits for ever"
     caught_by = "NoDeadlock"
 
-    def _queue_up(self, parent: Hashable, run: Hashable) -> None:
-        state = self._runs[run]
-        self._runs[run] = state._replace(parent=None)
+    def _wait(self, run: Hashable, lender: RunState | None, job: Any) -> Answer:
+        return super()._wait(run, None, job)
 
 
 class ReleasesParkedTwice(Mutant):

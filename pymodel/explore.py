@@ -241,6 +241,7 @@ def explore(
         return at
 
     merges, judged_steps = system.merges, judge.of_steps
+    most_states = sys.maxsize if limits.states is None else limits.states
     pop = frontier.popleft if search is Search.BREADTH else frontier.pop
     next_, key_of, is_body_step, actions_of = system.next, system.key, system.is_body_step, system.actions
     fired: Counter[A] = Counter()
@@ -256,7 +257,7 @@ def explore(
                 starts.append(state)
                 found(state, key, -len(starts), None)
         while frontier:
-            if expanded % _LOOK == 0:
+            if expanded % _LOOK == 0 or len(came_from) > most_states:
                 result.stopped = _over(limits, len(came_from), started)
                 if progress is not None:
                     progress(len(came_from), result.edges, len(frontier))

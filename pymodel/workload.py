@@ -202,6 +202,10 @@ class Workload:
         steps = self.bodies.steps(state, self.calls.runs[state.pool])
         return self._script_next[state.turn] if len(self._as_scripted(state, steps)) < len(steps) else None
 
+    def is_due(self, state: WorkloadState, action: Action) -> bool:
+        """Whether it is the script's turn for this action, which is then sure to happen some time."""
+        return _matches(self._script_next[state.turn], action)
+
     def script_done(self, state: WorkloadState) -> bool:
         """Whether all acts of the script have happened."""
         return state.turn == len(self.scenario.script)

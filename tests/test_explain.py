@@ -199,7 +199,7 @@ def test_a_circle_goes_through_the_run_that_a_parked_runs_slot_stayed_with() -> 
 
 
 def test_one_holder_that_can_go_on_is_a_way_out() -> None:
-    waits = {"a": [on("w")]}
+    waits: dict[Any, list[Wait]] = {"a": [on("w")]}
     assert pool_of(2, "a", "b", "w").explain(waits).cycles == ()
     assert pool_of(2, "a", "b", "w").explain({**waits, "b": [Wait("event", "go")]}).cycles == ()
     assert pool_of(2, "a", "b", "w").explain({**waits, "b": [on("w")]}).cycles == (("a", "w"),)
@@ -211,7 +211,7 @@ def test_a_holder_the_pool_does_not_know_and_that_waits_for_nothing_is_a_way_out
 
 
 def test_a_wait_that_ends_from_outside_closes_no_circle_but_does_not_open_one_either() -> None:
-    waits = {"p": [on("c"), Wait("event", "go")], "c": [on("p")]}
+    waits: dict[Any, list[Wait]] = {"p": [on("c"), Wait("event", "go")], "c": [on("p")]}
     assert pool_of(1, "p", "c<p").explain({**waits, "p": waits["p"][1:]}).cycles == ()
     assert pool_of(1, "p", "c<p").explain(waits).cycles == (("c", "p"),)
 
@@ -261,11 +261,11 @@ def test_every_group_that_holds_itself_up_is_told_whatever_it_is_called_and_wait
 )
 def test_circles_are_found_exactly_where_some_runs_can_never_end(waits: dict[int, list[frozenset[int]]]) -> None:
     """Against the plain reading: end, as long as possible, runs all of whose waits are over."""
-    named = {
+    named: dict[Any, list[Wait]] = {
         run: [Wait("thing", number, tuple(sorted(holders))) for number, holders in enumerate(them)]
         for run, them in waits.items()
     }
-    cycles = Pool(1).explain(named).cycles
+    cycles: tuple[tuple[Any, ...], ...] = Pool(1).explain(named).cycles
     unended = set(waits)
     while ended := {run for run in unended if all(not wait or wait - unended for wait in waits[run])}:
         unended -= ended
@@ -281,11 +281,13 @@ def test_circles_are_found_exactly_where_some_runs_can_never_end(waits: dict[int
 
 
 def in_flight(pool: Pool) -> list[int]:
-    return sorted(state.run for state in pool.snapshot().runs if state.phase == "in_flight")
+    states: Iterable[Any] = pool.snapshot().runs
+    return sorted(state.run for state in states if state.phase == "in_flight")
 
 
 def unended(pool: Pool) -> set[int]:
-    return {state.run for state in pool.snapshot().runs if state.phase != "parked"}
+    states: Iterable[Any] = pool.snapshot().runs
+    return {state.run for state in states if state.phase != "parked"}
 
 
 def histories(relend: bool) -> Iterator[tuple[str, Callable[[], Pool], dict[int, set[int]]]]:

@@ -17,7 +17,9 @@ from slotlending.heap import LeastFirst
 from slotlending.jobs import JobTree
 
 #: The orders by a short name.
-FIFO, OLDEST, SERVED = {"order": "fifo"}, {"tie": "oldest"}, {"tie": "served"}
+FIFO: dict[str, Any] = {"order": "fifo"}
+OLDEST: dict[str, Any] = {"tie": "oldest"}
+SERVED: dict[str, Any] = {"tie": "served"}
 
 
 def waiting(way: dict[str, Any], *runs: str, cap: int = 1) -> Pool:
@@ -268,7 +270,7 @@ def test_with_as_many_busy_jobs_as_slots_oldest_is_first_come_first_served(way: 
     """Two slots, two jobs with a backlog, each run as long as any other; then a third job comes."""
     backlog = [f"{job}{number}" for number in range(1, 6) for job in "ab"]
     pool = Pool(2, **way)
-    working = [run for run in backlog if ask(pool, run)]
+    working: list[Any] = [run for run in backlog if ask(pool, run)]
     newcomer = ["c1", "c2"]
     for run in newcomer:
         ask(pool, run)

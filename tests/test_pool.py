@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -421,7 +421,8 @@ def test_a_cancelled_waiter_cannot_finish() -> None:
 @every_way
 def test_try_ask_grants_what_ask_grants_at_once(way: dict[str, Any]) -> None:
     asked, tried = Pool(2, **way), Pool(2, **way)
-    for args in [("p",), ("loan", "p"), ("pool", "p", ("other", "job"))]:
+    asks: list[tuple[Any, ...]] = [("p",), ("loan", "p"), ("pool", "p", ("other", "job"))]
+    for args in asks:
         answer = tried.try_ask(*args)
         assert answer == asked.ask(*args)
         assert answer.granted
@@ -860,8 +861,8 @@ def test_snapshots_hold_orders_and_no_history() -> None:
         roundabout.finish(run)
         roundabout.cancel((run, "waits"))
     roundabout.ask("p")
-    for run in ("x", "c", "w"):
-        roundabout.ask(run, parent="p")
+    for child in ("x", "c", "w"):
+        roundabout.ask(child, parent="p")
     roundabout.finish("x")
     assert direct.snapshot() == roundabout.snapshot()
     assert hash(direct.snapshot()) == hash(roundabout.snapshot())
@@ -888,7 +889,8 @@ def crowd(**way: Any) -> Pool:
 def to_the_end(pool: Pool) -> Iterator[Any]:
     """Finish run after run, with a new ask in between, until nobody is known; every answer, and then the end."""
     for number in range(200):
-        in_flight = sorted(state.run for state in pool.snapshot().runs if state.phase == "in_flight")
+        states: Iterable[Any] = pool.snapshot().runs
+        in_flight = sorted(state.run for state in states if state.phase == "in_flight")
         if not in_flight:
             break
         if number in (1, 4):
@@ -951,7 +953,7 @@ def test_200_000_runs_leave_nothing_behind_and_never_more_than_those_known(way: 
     """
     pool = Pool(4, **way)
     known: deque[int] = deque()
-    admitted: set[int] = set()
+    admitted: set[Hashable] = set()
     largest = cancelled = 0
     for run in range(200_000 // len(WAYS) + 1):
         parent = run - run % 4 if run % 4 and run - run % 4 in admitted else None

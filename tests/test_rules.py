@@ -314,6 +314,15 @@ def test_children_of_a_run_that_ended_wait_on_in_the_pools_queue_alone() -> None
     assert pool("finish b") == "c:pool"
 
 
+def test_a_parked_lender_keeps_only_its_borrower_as_a_child() -> None:
+    pool = History(LEND, 2)
+    pool("ask a", "ask b<a", "ask c<a")
+    assert dict(pool.state.children) == {"a": ("b", "c")}
+    pool("finish a")
+    assert dict(pool.state.children) == {"a": ("b",)}
+    assert {run.run: run.parent for run in pool.state.runs} == {"a": None, "b": "a", "c": None}
+
+
 def test_a_cancelled_waiter_leaves_both_queues_and_takes_nothing() -> None:
     pool = History(LEND, 1)
     pool("ask a", "ask b<a", "ask c<a", "ask d<a")

@@ -634,6 +634,27 @@ def test_subtrees_told_in_different_order_are_merged_like_others() -> None:
     assert (merged.full_states, merged.full_edges) == (plain.states, plain.edges)
 
 
+def test_states_that_differ_only_in_the_order_of_a_queue_are_told_apart() -> None:
+    workload = Workload(scenario("a", "b", "c", "x<c", "y<c"), Calls(LEND), cap=2)
+    (state,) = workload.initial()
+    for step in [("ask", "c"), ("resume", "c"), ("ask", "x"), ("ask", "y"), ("ask", "a"), ("ask", "b")]:
+        state = workload.next(state, step)
+    snapshot = workload.snapshot(state)
+    assert (snapshot.waiting, dict(snapshot.lines), dict(snapshot.children)) == (
+        ("a", "b"),
+        {(): ("a", "b")},
+        {"c": ("x", "y")},
+    )
+
+    def key(**changed: Any) -> Any:
+        return workload.key(state._replace(pool=workload.calls.number(snapshot._replace(**changed))))
+
+    waiting, lines = ("b", "a"), frozenset({((), ("b", "a"))})
+    assert key(waiting=waiting, lines=lines) == key()  # a and b exchanged
+    assert key(waiting=waiting) == key(lines=lines) != key()
+    assert key(children=frozenset({("c", ("y", "x"))})) != key()
+
+
 @pytest.mark.parametrize(
     "played",
     [

@@ -1,0 +1,110 @@
+"""Subjects for the tests of the check: sound, short of something, or faulty in a way of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from slotlending import Answer, Pool, Snapshot
+
+
+class Sound(Pool):
+    """A correct class of somebody else's."""
+
+
+class WithoutCancel:
+    """Short of methods."""
+
+    def __init__(self, cap: int) -> None: ...
+
+    ask = try_ask = finish = resize = snapshot = restore = lambda self: None
+
+
+@dataclass
+class _Unhashable:
+    cap: int = 1
+    taken: int = 0
+    runs: frozenset[Any] = frozenset()
+    waiting: tuple[str, ...] = ()
+    children: frozenset[Any] = frozenset()
+    lines: frozenset[Any] = frozenset()
+    order: str = "fifo"
+    tie: str = "served"
+    relend: bool = False
+
+
+class UnhashableSnapshot(Pool):
+    """Its snapshots cannot be told apart by a set."""
+
+    def snapshot(self) -> Any:
+        return _Unhashable()
+
+
+class ShortSnapshot(Pool):
+    """Its snapshots do not tell who waits."""
+
+    def snapshot(self) -> Any:
+        return super().snapshot()[:3]
+
+
+class FailsToStart(Pool):
+    """Its constructor raises."""
+
+    def __init__(self, cap: int, **options: Any) -> None:
+        raise RuntimeError("no database")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A snapshot of another make, with a field more than the view."""
+
+    cap: int
+    taken: int
+    runs: frozenset[Any]
+    waiting: tuple[str, ...]
+    children: frozenset[Any]
+    lines: frozenset[Any]
+    order: str
+    tie: str
+    relend: bool
+    grants: int
+
+
+class CountsGrants(Pool):
+    """Correct, with more in its snapshots than the view: how many grants there were."""
+
+    _grants = 0
+
+    def ask(self, *args: Any, **named: Any) -> Answer:
+        answer = super().ask(*args, **named)
+        self._grants = min(self._grants + len(answer.granted), 5)
+        return answer
+
+    def snapshot(self) -> Any:
+        return Record(*super().snapshot(), grants=self._grants)
+
+    @classmethod
+    def restore(cls, snapshot: Any) -> CountsGrants:
+        plain = Snapshot(*(getattr(snapshot, field.name) for field in fields(snapshot) if field.name != "grants"))
+        pool = super().restore(plain)
+        assert isinstance(pool, CountsGrants)
+        pool._grants = snapshot.grants
+        return pool
+
+
+class FailsThirdGrant(CountsGrants):
+    """Raises in the middle: only where siblings are told apart does it get there."""
+
+    def ask(self, *args: Any, **named: Any) -> Answer:
+        if self._grants == 2:
+            raise ZeroDivisionError("third time unlucky")
+        return super().ask(*args, **named)
+
+
+class Refuses(Pool):
+    """Refuses a call that the rules allow."""
+
+    def cancel(self, run: Any) -> Answer:
+        from slotlending import NotKnown
+
+        raise NotKnown(run, "never heard of it")

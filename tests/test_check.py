@@ -1,0 +1,216 @@
+"""The main check: verdicts, what they stand on, and what keeps them from being known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from slotcheck.checks import check as checking
+from slotcheck.checks.check import Part, Report, Settings, check, check_part, parts_of
+from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.report import as_json
+from slotcheck.checks.scenario import builtin_scenarios, read_scenario
+from slotcheck.checks.subject import resolve_subject
+from slotcheck.pymodel.explore import Limits, Verdict
+from slotcheck.pymodel.scenario import Scenario
+
+
+def small(runs: int = 3) -> list[Part]:
+    return parts_of(generated_scenarios(runs))
+
+
+def one(text: str, **options: Sequence[int] | Sequence[bool]) -> list[Part]:
+    return parts_of([read_scenario(text, "here.scenario")], **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def of_pool() -> Report:
+    return check(small(), Settings())
+
+
+def test_the_pool_holds_on_all_small_forests(of_pool: Report) -> None:
+    assert of_pool.verdict is Verdict.HOLDS
+    assert not of_pool.violations
+    assert not of_pool.missing
+    assert all(part.verdict == "holds" for part in of_pool.parts)
+
+
+def test_every_plain_part_reaches_the_most_in_flight_exactly(of_pool: Report) -> None:
+    plain = [part for part in of_pool.parts if part.plain]
+    assert len(plain) == 7 * 3 * 2
+    assert all(part.most_in_flight == part.most for part in plain)
+
+
+def test_several_processes_say_the_same_to_the_byte(of_pool: Report) -> None:
+    again = check(small(), Settings(), jobs=2)
+    assert json.dumps(as_json(again, None)) == json.dumps(as_json(of_pool, None))
+
+
+@pytest.mark.parametrize(("tie", "order"), [("served", "fewest_held"), ("oldest", "fewest_held"), ("served", "fifo")])
+def test_the_pool_holds_under_every_order(order: str, tie: str) -> None:
+    forests = [scenario for scenario in generated_scenarios(3) if scenario.name in ("a b c cancel", "a(b) c early")]
+    assert check(parts_of(forests), Settings(order=order, tie=tie)).verdict is not Verdict.VIOLATED
+
+
+def test_hold_deadlocks_with_a_shortest_trace() -> None:
+    report = check(small(), Settings("rule:hold"))
+    assert report.verdict is Verdict.VIOLATED
+    found = {trace.invariant: trace for trace in report.violations}
+    assert set(found) == {"NoDeadlock", "AllFinish", "NoLostWakeUp", "MaxInFlight", "RelendLeavesNoIdle"}
+    deadlock = found["NoDeadlock"]
+    assert (deadlock.tree, deadlock.cap) == ("a(b)", 1)
+    assert deadlock.events == ("ask a -> a admitted on a pool slot", "resume a", "ask b under a -> waits")
+    assert "a waits for b to end; b waits for a slot, and a holds one" in deadlock.message
+
+
+def test_release_exceeds_the_bound_with_a_shortest_trace() -> None:
+    report = check(small(), Settings("rule:release"))
+    assert report.verdict is Verdict.VIOLATED
+    found = {trace.invariant: trace for trace in report.violations}
+    assert set(found) == {"InFlightWithinCapTimesLevels", "LevelWithinCap"}
+    assert len(found["InFlightWithinCapTimesLevels"]) == 4
+
+
+def test_the_reference_rule_holds() -> None:
+    report = check(small(), Settings("rule:lend"))
+    assert report.verdict is not Verdict.VIOLATED
+    # Nobody has asked it what a job holds, so nothing is said about that.
+    assert report.missing == ["a job that holds two"]
+
+
+@pytest.mark.parametrize("name", sorted(builtin_scenarios()))
+def test_the_pool_does_on_every_scenario_what_it_is_expected_to(name: str) -> None:
+    scenario = builtin_scenarios()[name]
+    subject = resolve_subject("pool")
+    for part in parts_of([scenario]):
+        assert check_part(part, subject).verdict == scenario.expect["lend"]
+
+
+@pytest.mark.parametrize("rule", ["hold", "release"])
+@pytest.mark.parametrize("name", sorted(builtin_scenarios()))
+def test_the_other_rules_do_on_every_scenario_what_they_are_expected_to(name: str, rule: str) -> None:
+    scenario = builtin_scenarios()[name]
+    subject = resolve_subject(f"rule:{rule}")
+    for part in parts_of([scenario]):
+        result = check_part(part, subject)
+        violated = {trace.invariant for trace in result.traces}
+        expected = scenario.expect[rule]
+        if expected == "holds":
+            # Hold never lends: that a parent sits on its slot while a child waits is what it is there to show.
+            assert violated <= {"NoLostWakeUp", "MaxInFlight"}
+        elif expected == "diagnosed":
+            assert result.diagnoses
+        else:
+            assert expected in violated
+
+
+# -- what keeps a verdict from being known -----------------------------------------------------------------------
+
+
+def test_nothing_checked_is_undetermined() -> None:
+    assert check([], Settings()).verdict is Verdict.UNDETERMINED
+
+
+def test_a_limit_is_undetermined() -> None:
+    (part, *_) = one("cap: 2\ntree: r(a b c)")
+    result = check_part(part, resolve_subject("pool"), limits=Limits(states=3))
+    assert (result.verdict, result.stopped) == ("undetermined", "more than 3 states")
+    report = check([part], Settings(max_states=3))
+    assert report.verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_time_left_is_undetermined(jobs: int) -> None:
+    report = check(small(2), Settings(), jobs=jobs, max_seconds=0)
+    assert report.verdict is Verdict.UNDETERMINED
+    assert report.stopped == "more than 0 seconds"
+    assert len(report.parts) < len(small(2))
+
+
+def test_an_interrupt_gives_what_was_done_as_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = checking.check_part, 0
+
+    def interrupted(*args: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return real(*args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checking, "check_part", interrupted)
+    report = check(small(2), Settings())
+    assert report.stopped == "interrupted"
+    assert len(report.parts) == 2
+    assert report.verdict is Verdict.UNDETERMINED
+
+
+def test_a_missing_witness_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = small(2)
+    sound = check(parts, Settings())
+    assert sound.verdict is Verdict.HOLDS
+    for part in sound.parts:
+        part.reached.clear()
+    report = Report("pool", sound.parts, missing=["a parked slot"])
+    assert report.verdict is Verdict.UNDETERMINED
+
+
+def test_a_script_that_cannot_happen_is_undetermined() -> None:
+    (part,) = one("cap: 1\ntree: a b\nscript: ask a; ask b; cancel b when granted; finish a")
+    result = check_part(part, resolve_subject("pool"))
+    assert (result.verdict, result.stopped) == ("undetermined", "no behaviour gets through the script")
+
+
+# -- outside what lending promises -------------------------------------------------------------------------------
+
+CROSS = "cap: 1\ntree: r(b c)\nbody b: ~c\nbody c: ~b\n"
+
+
+def test_a_circle_that_the_scenario_names_is_diagnosed() -> None:
+    (part,) = one(CROSS + "diagnosis: cycle c b")
+    result = check_part(part, resolve_subject("pool"))
+    assert (result.verdict, result.diagnoses) == ("diagnosed", ["cycle b c"])
+
+
+def test_a_circle_that_the_scenario_does_not_name_is_violated() -> None:
+    for more in ("", "diagnosis: cycle r b"):
+        (part,) = one(CROSS + more)
+        result = check_part(part, resolve_subject("pool"))
+        assert result.verdict == "violated"
+        assert "Diagnosis" in {trace.invariant for trace in result.traces}
+
+
+def test_a_diagnosis_that_is_never_met_is_violated() -> None:
+    (part,) = one("cap: 2\ntree: r(b c)\nbody b: ~c\nbody c: w\ndiagnosis: cycle b c")
+    result = check_part(part, resolve_subject("pool"))
+    assert result.verdict == "violated"
+    assert [trace.message for trace in result.traces] == ["the scenario names 'cycle b c', which was never found"]
+
+
+def test_an_event_that_nobody_sets_is_diagnosed() -> None:
+    (part,) = one("cap: 1\ntree: r\nbody r: ?go\ndiagnosis: never go")
+    assert check_part(part, resolve_subject("pool")).diagnoses == ["never go"]
+
+
+# -- faulty subjects ---------------------------------------------------------------------------------------------
+
+
+def test_a_subject_that_raises_in_the_middle_is_violated_with_the_path() -> None:
+    report = check(one("cap: 3\ntree: a b c"), Settings("subjects:FailsThirdGrant"))
+    (trace,) = [trace for trace in report.violations if trace.invariant == "Answers"]
+    assert trace.message == "ask raised ZeroDivisionError: third time unlucky"
+    assert len(trace) == 3
+    assert trace.events[-1] == "ask c -> ZeroDivisionError: third time unlucky"
+
+
+def test_a_subject_that_refuses_what_the_rules_allow_is_violated() -> None:
+    report = check(one("cap: 1\ntree: a\nenvironment: cancel *"), Settings("subjects:Refuses"))
+    assert {trace.invariant for trace in report.violations} >= {"Answers"}
+
+
+def test_the_smallest_counterexample_is_told() -> None:
+    scenarios: list[Scenario] = sorted(generated_scenarios(3), key=lambda scenario: -len(scenario.runs))
+    report = check(parts_of(scenarios), Settings("rule:hold"))
+    (deadlock,) = [trace for trace in report.violations if trace.invariant == "NoDeadlock"]
+    assert (deadlock.tree, deadlock.cap, len(deadlock)) == ("a(b)", 1, 3)
