@@ -78,6 +78,8 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
 def _why(kind: str, name: str, run: str, ender: str) -> str:
     if kind == "run":
         return f"{run} waits for {name} to end"
+    if kind == "admission":
+        return f"{run} waits for {name} to be admitted"
     if kind == "event":
         return f"{run} waits for event {name}, which {ender} would set"
     return f"{run} waits for lock {name}, which {ender} is in"

@@ -15,7 +15,8 @@ __all__ = ["ASKED", "ENDED", "IDLE", "RESUMED", "Action", "Bodies", "Locks", "Wa
 #: The verb first, then whom or what it is about.
 Action: TypeAlias = tuple[Any, ...]
 
-#: What a run waits for besides a slot: its kind ("run", "event", "lock"), its name, the runs that can end the wait.
+#: What a run waits for besides a slot: its kind ("run" to end, "admission" of a run, "event", "lock"), its name, and
+#: the runs any one of which can end the wait.
 Wait: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 #: For each lock who is in, in order of entry, and who queues, as places of runs.
@@ -107,7 +108,7 @@ class Bodies:
         body = self._body(at)
         place = progress[at] - RESUMED
         if self.scenario.blocking_spawn and (spawning := self._spawning(state, known, at)):
-            return place, [], [("run", self.names[child], (self.names[child],)) for child in spawning]
+            return place, [], [("admission", self.names[child], (self.names[child],)) for child in spawning]
         for place in range(progress[at] - RESUMED, len(body)):
             verb, what = body[place].verb, body[place].name
             if verb in ("wait", "await", "wait all"):
@@ -172,8 +173,14 @@ class Bodies:
         return tuple(
             name
             for at, name in enumerate(self.names)
-            if state.progress[at] != ENDED and any(op == Op("set", event) for op in self._rest(at, state.progress[at]))
+            if state.progress[at] != ENDED
+            and any(op == Op("set", event) for op in self._rest(at, state.progress[at]))
+            and (state.progress[at] != IDLE or self._may_ask(state, at))
         )
+
+    def _may_ask(self, state: WorkloadState, at: int) -> bool:
+        """Whether a run that has not asked may do so by a body step, or late by an act of the environment."""
+        return self.scenario.late_children or self._will_ask(state, at)
 
     def _will_ask(self, state: WorkloadState, at: int) -> bool:
         """Whether a run that has not asked will do so by a body step."""
@@ -242,12 +249,11 @@ class Bodies:
         return state._replace(progress=tuple(progress), locks=locks)
 
     def _out_of(self, locks: Locks, lock: int, at: int, progress: list[int]) -> Locks:
-        """The run leaves a lock; whoever queued first goes in, past its own take."""
+        """The run gives up one place at a lock; whoever queued first goes in, past its own take."""
         inside, queue = locks[lock]
         if at in inside:
             place = inside.index(at)
             inside = (*inside[:place], *inside[place + 1 :])
-        queue = tuple(other for other in queue if other != at)
         if queue and len(inside) < self._room[lock]:
             first, *rest = queue
             progress[first] = self._past_take(first, progress[first], lock)
@@ -261,8 +267,11 @@ class Bodies:
         return RESUMED + body.index(take, progress - RESUMED) + 1
 
     def out_of_locks(self, locks: Locks, at: int, progress: list[int]) -> Locks:
-        """The run has ended: it leaves every lock and every queue for one."""
+        """The run has ended: it leaves every queue for a lock, and gives up all its places."""
         for lock, (inside, queue) in enumerate(locks):
-            if at in inside or at in queue:
+            if at in queue:
+                left = tuple(other for other in queue if other != at)
+                locks = (*locks[:lock], (inside, left), *locks[lock + 1 :])
+            while at in locks[lock][0]:
                 locks = self._out_of(locks, lock, at, progress)
         return locks

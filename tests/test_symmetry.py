@@ -99,14 +99,10 @@ def test_three_codes_tell_as_much_as_two(parents: list[int | None], kinds: str) 
 
 
 def test_two_subtrees_whose_children_of_two_kinds_stand_in_different_order() -> None:
-    # KNOWN BUG, fails until it is mended: groups stand in the order in which their first child is met.
-    # Roots 0 and 1; the children of 0 are x and y, those of 1 are y and x.
     check_against_brute_force([None, None, 0, 0, 1, 1], "rrxyyx")
 
 
 def test_two_subtrees_whose_children_of_two_shapes_stand_in_different_order() -> None:
-    # KNOWN BUG, fails until it is mended: the same.
-    # a(b(c) d) and e(f g(h)): one shape, told in two orders.
     symmetry = ForestSymmetry([None, 0, 1, 0, None, 4, 4, 6], [""] * 8)
     assert symmetry.size == 2
     one, other = (0, 1, 2, 3, 0, 4, 5, 6), (0, 5, 6, 4, 0, 3, 1, 2)  # exchanged, tree for tree

@@ -171,8 +171,6 @@ def test_an_event_is_waited_for_in_vain_once_nobody_is_left_to_set_it() -> None:
 
 
 def test_a_run_that_will_never_ask_is_not_waited_for_to_set_an_event() -> None:
-    # KNOWN BUG, fails until it is mended: c counts as one that can set e, but its parent has ended
-    # without asking for it.
     play = Play(scenario("a: ?e", "r: raise", "c<r: !e"))
     assert play("go a", "go r", "raise r") == []
     assert play.finished is False
@@ -250,7 +248,6 @@ def test_a_run_that_ends_in_any_way_drops_its_lock(end: str) -> None:
 
 @pytest.mark.parametrize("end", ["raise a", "finish a", "cancel a", "finish early a"])
 def test_a_run_that_ends_in_any_way_drops_all_its_places_at_a_gate(end: str) -> None:
-    # KNOWN BUG, fails until it is mended: only one place is given up.
     rest = {"raise a": "raise", "finish a": ""}.get(end, "w w")
     more = ("b: G.take w w", "c: G.take w w")
     play = Play(scenario(f"a: G.take G.take {rest}", *more, gates={"G": 2}, environment=(CANCEL, EARLY)))
@@ -300,7 +297,7 @@ def test_a_spawn_that_blocks_waits_for_the_childs_admission() -> None:
     play = Play(scenario("r", "a<r", "b<r", "c<r", blocking_spawn=True), cap=1)
     assert play("go r", "ask b") == ["ask a", "ask c", "resume b"]  # b is admitted, on loan
     assert play("ask c") == ["resume b"]
-    assert play.waits == {"r": [("run", "c", ("c",))]}
+    assert play.waits == {"r": [("admission", "c", ("c",))]}
     assert play("resume b", "finish b") == ["ask a", "resume c"]
 
 
@@ -399,7 +396,6 @@ def test_a_scripted_cancel_can_wait_for_the_phase_of_its_run(when: str, steps: t
 
 @pytest.mark.parametrize(("when", "steps"), [("granted", ("ask a",)), ("resumed", ("go a",))])
 def test_a_scripted_finish_can_wait_for_the_phase_of_its_run(when: str, steps: tuple[str, ...]) -> None:
-    # KNOWN BUG, "granted" fails until it is mended: "finish a when granted" can be written, but never happens.
     play = Play(scenario("a: w w", script=(Act("finish", "a", when=when),)))
     assert "finish early a" in play(*steps)
 
@@ -443,7 +439,6 @@ def test_withheld_is_the_act_that_a_body_step_has_to_wait_for() -> None:
 
 
 def test_withheld_is_told_also_where_the_act_itself_can_happen() -> None:
-    # KNOWN BUG, fails until it is mended: the act that is added makes up for the step that is withheld.
     first = Act("cancel", "b")
     play = Play(scenario("a", "b", script=(first, Act("finish", "a"))), cap=1)
     assert play("go a", "ask b") == ["cancel b"]
@@ -457,7 +452,6 @@ def test_nothing_is_withheld_once_the_script_is_done() -> None:
 
 
 def test_a_script_that_holds_a_run_up_for_a_cancel_is_no_deadlock() -> None:
-    # KNOWN BUG, fails until it is mended: what becomes of the bug above.
     script = (Act("cancel", "b"), Act("finish", "a"))
     part = Part(scenario("a", "b", script=script), 1, False)
     assert check_part(part, LEND).verdict == Verdict.HOLDS.value
@@ -553,7 +547,6 @@ def test_nothing_goes_on_after_a_call_that_is_refused_or_raises(fail: Callable[[
 
 @FAILURES
 def test_symmetry_counts_states_and_edges_in_full_where_calls_fail(fail: Callable[[Any], Reply]) -> None:
-    # KNOWN BUG, fails until it is mended: degree() of a broken state is that of the state asked before.
     tree = scenario("r", "a<r", "b<r", "c<r")
     merged, all_of_them = both_ways(tree, Failing(fail), cap=1)
     assert (merged.full_states, merged.full_edges) == (all_of_them.states, all_of_them.edges)
@@ -629,7 +622,6 @@ def test_symmetry_changes_nothing_that_is_found(played: Scenario, subject: str) 
 
 
 def test_subtrees_told_in_different_order_are_merged_like_others() -> None:
-    # KNOWN BUG, fails until it is mended: as in test_symmetry.py.
     merged, plain = both_ways(scenario("a", "b<a", "c<b", "d<a", "e", "f<e", "g<e", "h<g"), LEND, cap=1)
     assert (merged.full_states, merged.full_edges) == (plain.states, plain.edges)
 
