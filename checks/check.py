@@ -52,10 +52,13 @@ class Part(NamedTuple):
 def parts_of(
     scenarios: Iterable[Scenario], *, caps: Sequence[int] | None = None, relend: Sequence[bool] | None = None
 ) -> list[Part]:
-    """Every scenario at every one of its caps (or of those given), with relend as it says (or as given)."""
+    """Every scenario at every one of its caps (or of those given), with relend as it says (or as given).
+
+    Those with the fewest runs come first, so that the first counterexample is a smallest one.
+    """
     return [
         Part(scenario, cap, on)
-        for scenario in scenarios
+        for scenario in sorted(scenarios, key=lambda scenario: len(scenario.runs))
         for cap in (scenario.caps if caps is None else caps)
         for on in (scenario.relend if relend is None else relend)
     ]
@@ -221,6 +224,8 @@ class Report:
     missing: list[str] = field(default_factory=list)
     not_covered: list[str] = field(default_factory=list)
     stopped: str | None = None
+    #: Parts with more runs than the smallest that fails, which were left alone.
+    left_alone: int = 0
 
     @property
     def violations(self) -> list[Trace]:
@@ -250,11 +255,13 @@ def check(
     *,
     jobs: int = 1,
     max_seconds: float | None = None,
+    keep_going: bool = False,
     progress: Callable[[int, int, PartResult], None] | None = None,
 ) -> Report:
     """Check all parts. ``progress`` is told after each how many are done, of how many, and the part's result.
 
-    Ctrl-C and ``max_seconds`` end it early; what was done by then is reported as undetermined.
+    Once something is violated, parts with more runs than that can only show it in a longer way: they are left alone,
+    unless ``keep_going``. Ctrl-C and ``max_seconds`` end it early; what was done by then is reported as undetermined.
 
     Raises:
         SubjectError: the subject cannot be checked.
@@ -266,9 +273,15 @@ def check(
         report.faults.append(("Refused", fault))
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
     results = _each(parts, settings, subject, jobs, deadline)
+    violated_at: int | None = None
     try:
         for result in results:
+            if violated_at is not None and result.runs > violated_at:
+                report.left_alone = len(parts) - len(report.parts)
+                break
             report.parts.append(result)
+            if result.traces and violated_at is None and not keep_going:
+                violated_at = result.runs
             if progress is not None:
                 progress(len(report.parts), len(parts), result)
     except KeyboardInterrupt:
@@ -277,7 +290,7 @@ def check(
         report.stopped = "a process that explored a part died"
     finally:
         results.close()
-    if report.stopped is None and len(report.parts) < len(parts):
+    if report.stopped is None and not report.left_alone and len(report.parts) < len(parts):
         report.stopped = f"more than {max_seconds:g} seconds"
     reached = {name for part in report.parts for name in part.reached}
     means = [Means(part.scenario, part.cap, part.relend) for part in parts]
@@ -297,7 +310,6 @@ def _each(
         for group in groups:
             yield from _check_group(group, subject, settings, deadline)
         return
-    # The largest first would balance best, but the smallest first find the smallest counterexample soonest.
     with ProcessPoolExecutor(jobs, initializer=_set_up, initargs=(settings, os.getcwd())) as pool:
         waiting = [pool.submit(_check_in_worker, group, deadline) for group in groups]
         try:

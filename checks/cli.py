@@ -86,6 +86,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
 @click.option("--no-symmetry", is_flag=True, help="Do not merge states that differ by an exchange of siblings.")
+@click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation (its trace grows no shorter).")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a part beyond N states.")
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
@@ -101,6 +102,7 @@ def check_command(
     form: str,
     no_timing: bool,
     no_symmetry: bool,
+    keep_going: bool,
     jobs: int | None,
     max_states: int | None,
     max_seconds: float | None,
@@ -130,7 +132,14 @@ def check_command(
             tell(done)
 
         try:
-            report = check(parts, settings, jobs=jobs or os.cpu_count() or 1, max_seconds=max_seconds, progress=told)
+            report = check(
+                parts,
+                settings,
+                jobs=jobs or os.cpu_count() or 1,
+                max_seconds=max_seconds,
+                keep_going=keep_going,
+                progress=told,
+            )
         except SubjectError as error:
             raise BadInput(str(error)) from error
     seconds = None if no_timing else time.monotonic() - started

@@ -66,6 +66,7 @@ def covered(report: Report) -> dict[str, Any]:
         "plain_parts_that_reach_max_in_flight": sum(part.most_in_flight == part.most for part in plain),
         "parts_merged_by_symmetry": sum(part.reduced for part in parts),
         "diagnosed": sum(part.verdict == DIAGNOSED for part in parts),
+        "parts_left_alone": report.left_alone,
         "actions": dict(sorted(fired.items())),
         "invariants": _judged(report),
         "witnesses": {
@@ -147,7 +148,8 @@ def why_undetermined(report: Report) -> list[str]:
     """All that keeps the verdict from being known, apart from violations."""
     why = [report.stopped] if report.stopped else []
     why += [f"{part.name}: {part.stopped}" for part in report.parts if part.stopped]
-    why += [f"never seen, though possible: {name}" for name in report.missing]
+    if not report.left_alone:
+        why += [f"never seen, though sure to be there: {name}" for name in report.missing]
     if not report.parts:
         why.append("nothing was checked")
     return why
@@ -170,6 +172,9 @@ def as_text(report: Report, seconds: float | None) -> RenderableType:
         blocks += [table, ""]
     if report.not_covered:
         blocks += [Text(f"not covered by these trees, caps and acts: {', '.join(report.not_covered)}", style="dim"), ""]
+    if report.left_alone:
+        told = f"{report.left_alone:,} parts with more runs than the smallest that fails were left alone (--keep-going)"
+        blocks += [Text(told, style="dim"), ""]
     for why in _first(why_undetermined(report), 10):
         blocks.append(Text(f"undetermined: {why}", style="yellow"))
     blocks.append(_verdict(report))

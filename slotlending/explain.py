@@ -7,10 +7,12 @@ passes in, and only then can a circle be named, since every circle leads through
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from slotlending.snapshot import IN_FLIGHT, NONE, PARKED, POOL, RunState, Snapshot
+from slotlending.snapshot import IN_FLIGHT, LOAN, PARKED, POOL, Snapshot
+
+_SHOWN = 8  # of the runs that hold slots, in a sentence for people; the fields have them all
 
 __all__ = ["Explanation", "SlotWait", "Wait", "Waits", "explain"]
 
@@ -35,15 +37,16 @@ class Wait(NamedTuple):
         return f"{self.kind} {self.name!r}{held}"
 
 
-#: What each run waits for besides slots. A run that waits for several things waits for all of them.
-Waits: TypeAlias = Mapping[Hashable, Iterable[Wait]]
+#: What each run (by id) waits for besides slots. A run that waits for several things waits for all of them.
+Waits: TypeAlias = Mapping[Any, Iterable[Wait]]
 
 
 class SlotWait(NamedTuple):
     """A run that waits for a slot: its parent's or any pool slot, whichever frees first."""
 
     run: Hashable
-    #: The parent in flight whose slot it may borrow, and the child that has that slot now; None without one.
+    #: The parent in flight whose slot it may borrow, and the run that this comes back from (a borrower, or where that
+    #: has finished the run its slot stayed with); None without one.
     parent: Hashable | None
     lent_to: Hashable | None
     #: The runs that a pool slot frees with: those that took one, or, parked, the run their slot stayed with.
@@ -87,51 +90,63 @@ class Explanation(NamedTuple):
 
 def explain(snapshot: Snapshot, waits: Waits | None) -> Explanation:
     """See `Pool.explain`. ``waits`` may name runs that the pool does not know (they asked for no slot)."""
-    states = {state.run: state for state in snapshot.runs}
-    borrowers = {
-        state.parent: state.run
-        for state in snapshot.runs
-        if state.token not in (NONE, POOL) and state.parent is not None
-    }
-    slot_waits = tuple(_slot_wait(states[run], states, borrowers, snapshot) for run in snapshot.waiting)
+    view = _View(snapshot)
+    slot_waits = tuple(view.slot_wait(run) for run in snapshot.waiting)
     others = None if waits is None else tuple((run, wait) for run, them in waits.items() for wait in them)
-    cycles = () if others is None else _cycles(slot_waits, others)
+    cycles = () if others is None else _cycles(slot_waits, others, view.relends())
     return Explanation(snapshot.cap, snapshot.taken, slot_waits, others, cycles)
 
 
-def _slot_wait(
-    state: RunState,
-    states: Mapping[Hashable, RunState],
-    borrowers: Mapping[Hashable, Hashable],
-    snapshot: Snapshot,
-) -> SlotWait:
-    parent = state.parent if state.parent is not None and states[state.parent].phase == IN_FLIGHT else None
-    holders = []
-    for other in states.values():
-        if other.token == POOL:
-            holder = other
-            while holder.phase == PARKED:
-                holder = states[borrowers[holder.run]]
-            holders.append(holder.run)
-    holders.sort(key=repr)
-    lent_to = None if parent is None else borrowers.get(parent)
-    return SlotWait(state.run, parent, lent_to, tuple(holders), snapshot.taken <= snapshot.cap)
+class _View:
+    """A snapshot, read for who waits for whom."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.states = {state.run: state for state in snapshot.runs}
+        self.borrowers = {state.parent: state.run for state in snapshot.runs if state.token == LOAN}
+        heads = [state.run for state in snapshot.runs if state.token == POOL]
+        self.holders = tuple(_in_order(self.tip(run) for run in heads)) if snapshot.waiting else ()
+
+    def tip(self, run: Hashable) -> Hashable:
+        """The run itself, or where it has finished the run in flight that its slot stayed with."""
+        while self.states[run].phase == PARKED:
+            run = self.borrowers[run]
+        return run
+
+    def slot_wait(self, run: Hashable) -> SlotWait:
+        """What a waiting run waits for."""
+        parent = self.states[run].parent
+        if parent is not None and self.states[parent].phase != IN_FLIGHT:
+            parent = None
+        lent_to = self.tip(self.borrowers[parent]) if parent in self.borrowers else None
+        return SlotWait(run, parent, lent_to, self.holders, self.snapshot.taken <= self.snapshot.cap)
+
+    def relends(self) -> frozenset[Hashable]:
+        """The runs whose end makes a lender relend (R13), so that a pool slot comes back."""
+        if not self.snapshot.relend:
+            return frozenset()
+        return frozenset(
+            self.tip(self.borrowers[parent])
+            for parent, children in self.snapshot.children
+            if self.states[parent].phase == IN_FLIGHT
+            and parent in self.borrowers
+            and any(self.states[child].token == POOL for child in children)
+        )
 
 
 def _cycles(
-    slot_waits: Iterable[SlotWait], others: Iterable[tuple[Hashable, Wait]]
+    slot_waits: Iterable[SlotWait], others: Iterable[tuple[Hashable, Wait]], relends: frozenset[Hashable]
 ) -> tuple[tuple[Hashable, ...], ...]:
     """One shortest circle for every group of runs that hold each other up for good.
 
     Every wait is a set of runs any one of which can end it. A run is stuck if one of its waits has only stuck runs in
-    it (the greatest such set of runs). So a circle is never named where a way out exists.
+    it (the greatest such set of runs). So a circle is never named where a way out may exist; where runs that can go on
+    would have to end first for a circle to be the only thing left, it is told when they have.
     """
     needs: dict[Hashable, list[frozenset[Hashable]]] = {}
     for wait in slot_waits:
-        ways = set(wait.holders)
-        if wait.lent_to is not None:
-            ways.add(wait.lent_to)
-        needs.setdefault(wait.run, []).append(frozenset(ways))
+        ways = relends.union(wait.holders)
+        needs.setdefault(wait.run, []).append(ways if wait.lent_to is None else ways | {wait.lent_to})
     for run, other in others:
         needs.setdefault(run, []).append(frozenset(other.holders))
     stuck = set(needs)
@@ -141,24 +156,23 @@ def _cycles(
             break
         stuck -= free
     # A stuck run waits for the runs of those of its waits that are blocked for good.
-    edges = {
-        run: sorted({to for way in needs[run] if way and not way - stuck for to in way}, key=repr) for run in stuck
-    }
+    edges = {run: _in_order({to for way in needs[run] if way and not way - stuck for to in way}) for run in stuck}
     cycles: list[tuple[Hashable, ...]] = []
     told: set[Hashable] = set()
-    for start in sorted(stuck, key=repr):
+    for start in _in_order(stuck):
         if start not in told:
-            cycle = _shortest_cycle(start, edges)
-            if cycle and not told.intersection(cycle):
+            group = {run for run in _reachable(start, edges) if start in _reachable(run, edges)}
+            told |= group
+            cycle = _shortest_cycle({run: [to for to in edges[run] if to in group] for run in group})
+            if cycle:
                 cycles.append(cycle)
-                told.update(_reachable(cycle[0], edges))
     return tuple(cycles)
 
 
-def _shortest_cycle(start: Hashable, edges: Mapping[Hashable, list[Hashable]]) -> tuple[Hashable, ...]:
-    """A shortest circle through a run reachable from ``start``; every stuck run reaches one."""
+def _shortest_cycle(edges: Mapping[Hashable, list[Hashable]]) -> tuple[Hashable, ...]:
+    """A shortest circle in a group of runs; empty for a run alone that does not wait for itself."""
     best: tuple[Hashable, ...] = ()
-    for origin in sorted(_reachable(start, edges), key=repr):
+    for origin in _in_order(edges):
         back: dict[Hashable, Hashable] = {}
         queue = deque([origin])
         while queue and origin not in back:
@@ -188,5 +202,15 @@ def _reachable(start: Hashable, edges: Mapping[Hashable, list[Hashable]]) -> set
     return seen
 
 
-def _names(runs: Iterable[Hashable]) -> str:
-    return ", ".join(repr(run) for run in runs) or "nobody"
+def _in_order(runs: Iterable[Hashable]) -> list[Hashable]:
+    """In the order of the ids where they have one, else in that of their written form: the same every time."""
+    runs = list(runs)
+    try:
+        return sorted(runs)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(runs, key=repr)
+
+
+def _names(runs: Sequence[Hashable]) -> str:
+    shown = ", ".join(repr(run) for run in runs[:_SHOWN]) or "nobody"
+    return shown if len(runs) <= _SHOWN else f"{shown} and {len(runs) - _SHOWN} more"

@@ -42,13 +42,16 @@ class LeastFirst(Generic[T]):
             return
         self._serial += 1
         heappush(self._heap, (key, self._serial, item))
-        if len(self._heap) > 2 * len(self._keys) + _SLACK:
-            self._heap = None
+        self._tidy()
 
     def discard(self, item: T) -> None:
         """Take the item out if it is in."""
         self._keys.pop(item, None)
-        if not self._keys:
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Throw the heap away once most of it is stale."""
+        if self._heap is not None and len(self._heap) > 2 * len(self._keys) + _SLACK:
             self._heap = None
 
     def least(self) -> T:

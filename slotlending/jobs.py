@@ -31,6 +31,13 @@ class JobNode:
         self.waiting = 0  # waiting runs at or below; kept by the order that needs it
         self.place = 0  # what breaks a tie between this node and its siblings; kept by the order that needs it
 
+    def charge(self, slots: int) -> None:
+        """This many pool slots more, here and above (the root aside)."""
+        node, up = self, self.up
+        while up is not None:
+            node.held += slots
+            node, up = up, up.up
+
 
 class JobTree:
     """All jobs with known runs, by path."""

@@ -52,6 +52,8 @@ TIES = (SERVED, OLDEST)
 class Order(Protocol):
     """Which waiter gets a freed pool slot."""
 
+    __slots__ = ()
+
     def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
         """The run of this job starts to wait. Arrivals grow from call to call."""
 
@@ -89,10 +91,7 @@ class Fifo(Order):
         return next(iter(self._queue))
 
     def charge(self, node: JobNode, slots: int) -> None:
-        up = node.up
-        while up is not None:
-            node.held += slots
-            node, up = up, up.up
+        node.charge(slots)
 
     def lines(self) -> Iterable[Line]:
         return ()

@@ -107,7 +107,7 @@ class Pool:
 
     Raises:
         BadCap: ``cap`` is not an integer >= 1.
-        ValueError: an order or tie-break that does not exist.
+        ValueError: an order or tie-break that does not exist, or a ``relend`` that is not a bool.
     """
 
     __slots__ = (
@@ -152,7 +152,8 @@ class Pool:
         self._queues: dict[Hashable, OrderedDict[Hashable, None]] = {}
         self._arrivals: dict[Hashable, int] = {}  # the waiting runs by arrival, each with a number that only grows
         self._clock = 0  # the last such number
-        # A run that is alone in its own job (run,) is not in the tree of jobs until somebody else needs to see it.
+        # A run that is alone in its own job (run,), does not wait and was never a parent need not be in the tree of
+        # jobs: it enters when it becomes a parent, or when somebody names a job that begins with its id.
         self._jobs = JobTree()
         self._nodes = self._jobs.nodes
         self._order: Order = Fifo() if order == FIFO else FewestHeldFirst(self._jobs, tie)
@@ -242,7 +243,7 @@ class Pool:
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Pool:
-        """A pool in the state that a snapshot tells."""
+        """A pool in the state that a snapshot tells. The snapshot is believed: it must be one that a pool gave."""
         pool = cls.__new__(cls)
         cap, taken, states, waiting, children, lines, order, tie, relend = snapshot
         pool._set_up(cap, order, tie, relend)
@@ -258,10 +259,7 @@ class Pool:
             if token == LOAN:
                 pool._borrowers[parent] = run
             elif token == POOL:
-                up = node.up
-                while up is not None:
-                    node.held += 1
-                    node, up = up, up.up
+                node.charge(1)
             if phase == PARKED:
                 pool._parked += 1
         for parent, admitted in children:
@@ -285,6 +283,8 @@ class Pool:
 
     def held(self, job: Job) -> int:
         """Pool slots charged to runs whose job lies at or below this path, parked runs included; ``()`` is all."""
+        if not isinstance(job, tuple):
+            raise TypeError(f"a job is a tuple of names such as ('app', 'update'), not {job!r}")
         if not job:
             return self._taken
         self._show(job[0])
@@ -309,14 +309,14 @@ class Pool:
     def _judge(self, run: Hashable, parent: Hashable | None, job: Job | None) -> tuple[RunState | None, Job]:
         """R2's refusals, in its order; the parent, and the job that the run will belong to. Nothing seen changes."""
         if run in self._runs:
-            raise RunKnown(run, f"run {run!r} is known: {self._runs[run].phase}")
+            raise RunKnown(run, f"run {run!r} is known: {_told(self._runs[run])}")
         if run is None:
             raise TypeError("None is no id for a run: it stands for no parent")
         lender = None
         if parent is not None:
             lender = self._runs.get(parent)
             if lender is None or lender.phase != IN_FLIGHT:
-                phase = "not known" if lender is None else lender.phase
+                phase = "not known" if lender is None else _told(lender)
                 raise ParentNotInFlight(parent, f"parent {parent!r} of run {run!r} is not in flight: {phase}")
             if job is None:
                 return lender, lender.job
@@ -507,6 +507,10 @@ class Pool:
                 del self._children[parent]
 
 
+def _told(state: RunState) -> str:
+    return state.phase.replace("_", " ")
+
+
 def _judge_cap(cap: object) -> None:
-    if type(cap) is not int or cap < 1:
+    if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
         raise BadCap(cap, f"a cap is an integer >= 1, not {cap!r}")

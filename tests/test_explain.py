@@ -79,7 +79,6 @@ def test_a_slot_that_a_parked_run_took_is_held_by_the_run_it_stayed_with() -> No
     assert "held by 'd'" in str(pool.explain())
 
 
-@pytest.mark.xfail(reason="names the parked borrower, which has finished, and not the run that has the slot now")
 def test_the_parents_slot_is_lent_to_the_run_that_has_it_now_and_not_to_a_parked_one() -> None:
     pool = pool_of(1, "p", "c<p", "g<c", "w<p")
     pool.finish("c")
@@ -234,7 +233,6 @@ def test_circles_that_have_nothing_to_do_with_one_another_are_all_told() -> None
     ]
 
 
-@pytest.mark.xfail(reason="what a told circle reaches counts as told, and what reaches a told circle is passed over")
 @pytest.mark.parametrize(
     "waits",
     [
@@ -329,7 +327,7 @@ def run_to_the_end(pool: Pool, waits: dict[int, set[int]], choose: Callable[[lis
     "relend",
     [
         False,
-        pytest.param(True, marks=pytest.mark.xfail(reason="takes no account of slots that a relend will bring back")),
+        True,
     ],
 )
 def test_no_run_of_a_circle_ever_ends(relend: bool) -> None:
@@ -344,7 +342,6 @@ def test_no_run_of_a_circle_ever_ends(relend: bool) -> None:
     assert stuck > 100
 
 
-@pytest.mark.xfail(reason="follows a parked holder to the run that has its slot, but not a parked borrower")
 @pytest.mark.parametrize("relend", [False, True])
 def test_where_nothing_goes_on_any_more_a_circle_is_told(relend: bool) -> None:
     for name, make, waits in histories(relend):
@@ -353,14 +350,12 @@ def test_where_nothing_goes_on_any_more_a_circle_is_told(relend: bool) -> None:
         assert bool(told(pool, waits)) == bool(unended(pool)), name
 
 
-@pytest.mark.xfail(reason="takes no account of slots that a relend will bring back")
 def test_a_slot_that_a_relend_will_bring_back_is_a_way_out() -> None:
     pool = pool_of(2, "p", "c1<p", "c2<p", "w", relend=True)
     assert pool.explain({"p": [on("c1"), on("c2")], "c2": [on("w")]}).cycles == ()
     assert pool.finish("c1") == ((("w", "pool"),), ("c2",))
 
 
-@pytest.mark.xfail(reason="follows a parked holder to the run that has its slot, but not a parked borrower")
 def test_a_circle_goes_through_the_run_that_a_parked_borrowers_loan_stayed_with() -> None:
     pool = pool_of(1, "p", "c<p", "g<c", "w<p")
     pool.finish("c")

@@ -447,7 +447,6 @@ def test_least_first_stays_small_however_often_items_are_re_keyed() -> None:
     assert 10 <= largest <= 36
 
 
-@pytest.mark.xfail(reason="discard leaves the stale entries in until the next set, and what they hold stays alive")
 def test_least_first_stays_small_when_most_items_are_taken_out() -> None:
     """As when all but one of many waiting jobs are cancelled: nothing is re-keyed then."""
 

@@ -246,7 +246,7 @@ def test_ids_may_be_anything_hashable_falsy_ones_and_mixed_types_included() -> N
 #: Calls that a busy pool refuses: the class, the code, the value, the message after the code.
 ASKS: list[tuple[tuple[Any, ...], type[Refused], str, Any, str]] = [
     # a known id, whatever else is wrong
-    (("root", "nobody", ()), RunKnown, "run_known", "root", "run 'root' is known: in_flight"),
+    (("root", "nobody", ()), RunKnown, "run_known", "root", "run 'root' is known: in flight"),
     (("late", None, None), RunKnown, "run_known", "late", "run 'late' is known: waiting"),
     (("mid", "late", ("x",)), RunKnown, "run_known", "mid", "run 'mid' is known: parked"),
     # a parent that is not in flight, whatever the job

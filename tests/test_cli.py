@@ -1,0 +1,156 @@
+"""The command line: verdicts and exit codes, and what is said to a careless user."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from slotcheck.checks.cli import main
+from slotcheck.checks.judge import ALL_INVARIANTS
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, args)
+
+
+def test_a_pool_that_holds_ends_with_0() -> None:
+    result = run("check", "--runs", "2", "--jobs", "1")
+    assert result.exit_code == 0
+    assert result.output.rstrip().endswith("verdict: holds")
+
+
+def test_a_rule_that_deadlocks_ends_with_1_and_its_trace() -> None:
+    result = run("check", "--runs", "2", "--subject", "rule:hold", "--jobs", "1")
+    assert result.exit_code == 1
+    assert "NoDeadlock is violated by rule:hold in a(b) plain, cap 1" in result.output
+    assert "3. ask b under a -> waits" in result.output
+    assert "before step 3: 1 of 1 slots taken" in result.output
+    assert "after step 3: 1 of 1 slots taken, waiting: b" in result.output
+    assert "b: waiting, no slot, level 2, parent a" in result.output
+    assert "Lockstep" in result.output
+    assert "not judged" in result.output  # a rule has no reference, and that is not called green
+
+
+def test_a_check_cut_short_ends_with_3() -> None:
+    result = run("check", "--runs", "3", "--max-states", "5", "--jobs", "1")
+    assert result.exit_code == 3
+    assert "verdict: undetermined" in result.output
+    assert "more than 5 states" in result.output
+    assert "so far" in result.output
+
+
+def test_json_tells_what_was_covered_and_is_the_same_in_two_runs() -> None:
+    args = ("check", "--runs", "3", "--format", "json", "--no-timing")
+    first, second = run(*args, "--jobs", "1"), run(*args, "--jobs", "2")
+    assert first.output == second.output
+    told = json.loads(first.output)
+    assert told["verdict"] == "holds"
+    assert told["violations"] == []
+    assert set(told) == {"verdict", "subject", "covered", "violations", "undetermined", "parts", "versions"}
+    covered = told["covered"]
+    assert set(covered["invariants"]) == set(ALL_INVARIANTS)
+    assert covered["plain_parts"] == covered["plain_parts_that_reach_max_in_flight"] > 0
+    assert {"scenarios", "trees", "states", "edges", "full_states", "calls", "actions"} <= set(covered)
+    assert sum(part["states"] for part in told["parts"]) == covered["states"]
+
+
+def test_json_of_a_violation_carries_its_trace() -> None:
+    result = run("check", "--runs", "2", "--subject", "rule:release", "--format", "json", "--jobs", "1")
+    assert result.exit_code == 1
+    told = json.loads(result.output)
+    (found,) = [one for one in told["violations"] if one["invariant"] == "InFlightWithinCapTimesLevels"]
+    assert found["scenario"] == "a(b) cancel, cap 1"
+    assert [event.split()[0] for event in found["trace"]["events"]] == ["ask", "resume", "ask", "cancel"]
+    assert found["trace"]["after"]["taken"] == 0
+    assert told["timing"]["seconds"] > 0
+
+
+def test_caps_and_relend_can_be_chosen() -> None:
+    told = json.loads(run("check", "--runs", "2", "--cap", "2", "--relend", "on", "--format", "json").output)
+    assert told["covered"]["caps"] == [2]
+    assert all("relend" in part["name"] for part in told["parts"])
+
+
+def test_no_symmetry_explores_every_state() -> None:
+    merged = json.loads(run("check", "wide-root-one-slot", "--format", "json").output)["covered"]
+    args = ("check", "parent-ends-while-lending", "--runs", "3", "--no-symmetry", "--format", "json", "--jobs", "1")
+    full = json.loads(run(*args).output)["covered"]
+    assert merged["full_states"] > 100 * merged["states"]
+    assert full["full_states"] == full["states"]
+    assert full["parts_merged_by_symmetry"] == 0
+
+
+def test_named_scenarios_alone_are_checked() -> None:
+    result = run("check", "parent-ends-while-lending", "--format", "json")
+    assert result.exit_code == 0
+    assert [part["name"] for part in json.loads(result.output)["parts"]] == ["parent-ends-while-lending, cap 1"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("check", "parent-ends-while-lendin"), "parent-ends-while-lending"),
+        (("check", "--cap", "0"), "--cap 0: a cap is an integer >= 1"),
+        (("check", "--subject", "rule:lent"), "no rule 'lent': there are hold, lend, release"),
+        (("check", "--subject", "subjects:WithoutCancel"), "lacks cancel"),
+        (("check", "--order", "lifo"), "order is one of fewest_held, fifo, not 'lifo'"),
+        (("mutants", "LendsTwise"), "no mutant 'LendsTwise'; did you mean LendsTwice"),
+        (("scenarios", "nothing-like-it"), "nothing-like-it"),
+    ],
+)
+def test_bad_input_ends_with_2_and_a_reason(args: tuple[str, ...], said: str) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cap: 0\ntree: r", ":1:6: '0' is not a cap"),
+        ("cap: 1\ntree: r(a(r))", ":2:11: run r is below itself"),
+        ("cap: 1\ntree: r(a", "this bracket is never closed"),
+        ("cap: 1\ntree: r\nbody x: w", "unknown run 'x'"),
+    ],
+)
+def test_a_bad_scenario_ends_with_2_and_the_place(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "bad.scenario"
+    file.write_text(text)
+    result = run("check", str(file))
+    assert result.exit_code == 2
+    assert str(file) in result.output
+    assert said in result.output
+
+
+def test_scenarios_are_listed_with_what_they_are_about() -> None:
+    result = run("scenarios")
+    assert result.exit_code == 0
+    assert "parent-ends-while-lending" in result.output
+    assert "the slot stays parked" in result.output
+
+
+def test_mutants_are_told_in_a_table_and_end_with_0() -> None:
+    result = run("mutants", "LendsTwice", "AcceptsCapOfZero")
+    assert result.exit_code == 0
+    assert "LevelWithinCap" in result.output
+    assert "2 of 2 caught by the invariant named" in result.output
+    told = json.loads(run("mutants", "LendsTwice", "--format", "json").output)
+    assert told["verdict"] == "holds"
+    assert told["parts"][0]["steps"] == 4
+
+
+def test_a_mutant_that_survives_ends_with_1() -> None:
+    result = run("mutants", "RelendNotDone", "--runs", "1")
+    assert result.exit_code == 1
+    assert "SURVIVED RelendLeavesNoIdle" in result.output
+    assert "verdict: violated" in result.output
+
+
+def test_the_help_names_every_command_and_the_exit_codes() -> None:
+    told = run("--help").output
+    for word in ("check", "scenarios", "mutants", "bench", "0 holds, 1 violated, 2 bad input, 3 undetermined"):
+        assert word in told
