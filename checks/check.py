@@ -11,7 +11,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -303,7 +303,7 @@ def check(
 
 def _each(
     parts: Sequence[Part], settings: Settings, subject: AnySubject, jobs: int, deadline: float | None
-) -> Iterator[PartResult]:
+) -> Generator[PartResult, None, None]:
     """The parts' results in order. Parts with the same runs stand together and share what is known of the subject."""
     groups = [list(group) for _, group in groupby(parts, key=lambda part: part.scenario.runs)]
     if jobs <= 1 or len(groups) < 2:

@@ -69,7 +69,7 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
     if circle:
         told = tuple(graph.edges[a, b]["why"] for a, b in zip(circle, (*circle[1:], circle[0]), strict=True))
     else:
-        told = tuple(dict.fromkeys(why for _, _, why in sorted(graph.edges.data("why")))) + tuple(
+        told = tuple(sorted({str(data["why"]) for _, _, data in graph.edges(data=True)})) + tuple(
             f"event {name} is waited for, and no run can set it" for name in sorted(never)
         )
     return Stuck(circle, tuple(sorted(never)), promised, told)

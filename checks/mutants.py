@@ -235,7 +235,7 @@ class HeldDrifts(Mutant):
             state.phase == PARKED and state.token == POOL and state.job[: len(job)] == job
             for state in self._runs.values()
         )
-        return super().held(job) - parked
+        return int(super().held(job) - parked)
 
 
 class ChangesOnRefusal(Mutant):

@@ -79,7 +79,8 @@ def explore(
         return Path(starts[-1 - came_from[at]], tuple(reversed(actions)))
 
     judge = Judge(properties, result, path_to)
-    graph = None if judge.goal is None else _Graph()
+    goal = judge.goal
+    graph = None if goal is None else _Graph()
 
     def found(state: S, key: Hashable, origin: int, action: A | None) -> int:
         at = known[key] = len(came_from)
@@ -90,8 +91,8 @@ def explore(
             weights.append(system.weight(state))
         if judge.of_states:
             judge.state(state, at)
-        if graph is not None:
-            graph.goal.append(judge.goal.check(state))
+        if graph is not None and goal is not None:
+            graph.goal.append(goal.check(state))
         if on_state is not None:
             on_state(state)
         frontier.append((at, state))
@@ -142,8 +143,8 @@ def explore(
             if not can_go_on:
                 result.ends += 1
                 judge.end(state, at)
-        if graph is not None and judge.goal is not None and not result.stopped:
-            _judge_goal(system, judge.goal, graph, result, path_to)
+        if graph is not None and goal is not None and not result.stopped:
+            _judge_goal(system, goal, graph, result, path_to)
     except KeyboardInterrupt:
         result.stopped = "interrupted"
     finally:

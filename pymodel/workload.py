@@ -71,8 +71,9 @@ class Workload:
         self._caps = [act.cap for act in acts if act.verb == "resize"]
         self._script_next: list[Act | None] = [*scenario.script, None]
         self._scripted = [{_step(act) for act in scenario.script[turn:]} for turn in range(len(scenario.script) + 1)]
-        self.merges = symmetry and _exchangeable(scenario)
-        self._symmetry = ForestSymmetry(self.parents, [""] * len(self.names)) if self.merges else None
+        forest = ForestSymmetry(self.parents, [""] * len(self.names)) if symmetry and _exchangeable(scenario) else None
+        self.merges = forest is not None and forest.size > 1  # else there is nothing to merge
+        self._symmetry = forest if self.merges else None
         self._seen: list[list[int] | None] = []
         self._numbers: dict[Hashable, int] = {}
         self._degree: tuple[WorkloadState | None, int] = None, 0
