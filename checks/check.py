@@ -24,14 +24,28 @@ from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import WITNESSES, Means
-from slotcheck.pymodel.explore import Limits, Result, Verdict, explore
+from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["Part", "PartResult", "Report", "Settings", "check", "check_part", "parts_of", "reference_of"]
+__all__ = [
+    "BREADTH",
+    "DEPTH",
+    "WALK",
+    "Part",
+    "PartResult",
+    "Report",
+    "Settings",
+    "check",
+    "check_part",
+    "parts_of",
+    "reference_of",
+]
 
 DIAGNOSED = "diagnosed"
+
+BREADTH, DEPTH, WALK = "breadth", "depth", "walk"
 
 _LIVE_WALKS = 2  # random walks a part on a pool that lives on
 _SEED = 20_261_130  # of those walks: fixed, so that the same input gives the same report
@@ -71,6 +85,10 @@ class Settings(NamedTuple):
     order: str | None = None
     tie: str | None = None
     symmetry: bool = True
+    #: "breadth" (shortest traces), "depth", or "walk": random walks, which find faults but never show their absence.
+    search: str = BREADTH
+    walks: int = 1_000
+    seed: int = 0
     max_states: int | None = None
     max_memory: int | None = None
 
@@ -112,20 +130,28 @@ def check_part(
     part: Part,
     subject: AnySubject,
     *,
+    settings: Settings | None = None,
     ledger: Ledger | None = None,
-    symmetry: bool = True,
     limits: Limits | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> PartResult:
     """Explore one part and judge it. ``ledger``: what is known of the subject from parts with the same runs."""
+    settings = settings or Settings()
     ledger = ledger or ledger_for(part, subject)
-    symmetry = symmetry and subject.plain
+    symmetry = settings.symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
     judge = Judge(workload, ledger)
-    result = explore(workload, judge.properties(), limits=limits, progress=progress)
+    properties = judge.properties()
+    result: Result[WorkloadState, Action]
+    if settings.search == WALK:
+        walks, seed = settings.walks, settings.seed
+        result = walk(workload, properties, seed=seed, walks=walks, limits=limits, progress=progress)
+    else:
+        result = explore(workload, properties, search=Search(settings.search), limits=limits, progress=progress)
     if result.cyclic and workload.merges:
         # Whether a circle is fair cannot be told of merged states.
-        return check_part(part, subject, ledger=ledger, symmetry=False, limits=limits, progress=progress)
+        apart = settings._replace(symmetry=False)
+        return check_part(part, subject, settings=apart, ledger=ledger, limits=limits, progress=progress)
     scenario = part.scenario
     found = PartResult(
         part.name, scenario.name, scenario.tree, part.cap, part.relend, len(scenario.runs), plain=scenario.plain
@@ -256,9 +282,11 @@ def check(
     jobs: int = 1,
     max_seconds: float | None = None,
     keep_going: bool = False,
-    progress: Callable[[int, int, PartResult], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+    progress_within: Callable[[int, int, int], None] | None = None,
 ) -> Report:
-    """Check all parts. ``progress`` is told after each how many are done, of how many, and the part's result.
+    """Check all parts. ``progress`` is told how many are done, after each; ``progress_within`` a part, where it is
+    explored in this process, the number of states, of edges, and of states still to expand.
 
     Once something is violated, parts with more runs than that can only show it in a longer way: they are left alone,
     unless ``keep_going``. Ctrl-C and ``max_seconds`` end it early; what was done by then is reported as undetermined.
@@ -272,7 +300,7 @@ def check(
     if fault is not None:
         report.faults.append(("Refused", fault))
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
-    results = _each(parts, settings, subject, jobs, deadline)
+    results = _each(parts, settings, subject, jobs, deadline, progress_within)
     violated_at: int | None = None
     try:
         for result in results:
@@ -283,7 +311,7 @@ def check(
             if result.traces and violated_at is None and not keep_going:
                 violated_at = result.runs
             if progress is not None:
-                progress(len(report.parts), len(parts), result)
+                progress(len(report.parts))
     except KeyboardInterrupt:
         report.stopped = "interrupted"
     except BrokenProcessPool:
@@ -302,13 +330,18 @@ def check(
 
 
 def _each(
-    parts: Sequence[Part], settings: Settings, subject: AnySubject, jobs: int, deadline: float | None
+    parts: Sequence[Part],
+    settings: Settings,
+    subject: AnySubject,
+    jobs: int,
+    deadline: float | None,
+    progress: Callable[[int, int, int], None] | None,
 ) -> Generator[PartResult, None, None]:
     """The parts' results in order. Parts with the same runs stand together and share what is known of the subject."""
     groups = [list(group) for _, group in groupby(parts, key=lambda part: part.scenario.runs)]
     if jobs <= 1 or len(groups) < 2:
         for group in groups:
-            yield from _check_group(group, subject, settings, deadline)
+            yield from _check_group(group, subject, settings, deadline, progress)
         return
     with ProcessPoolExecutor(jobs, initializer=_set_up, initargs=(settings, os.getcwd())) as pool:
         waiting = [pool.submit(_check_in_worker, group, deadline) for group in groups]
@@ -323,7 +356,11 @@ def _each(
 
 
 def _check_group(
-    group: Sequence[Part], subject: AnySubject, settings: Settings, deadline: float | None
+    group: Sequence[Part],
+    subject: AnySubject,
+    settings: Settings,
+    deadline: float | None,
+    progress: Callable[[int, int, int], None] | None = None,
 ) -> Iterator[PartResult]:
     ledger = ledger_for(group[0], subject)
     for part in group:
@@ -331,7 +368,7 @@ def _check_group(
             return
         seconds = None if deadline is None else max(deadline - time.monotonic(), 0.0)
         limits = Limits(settings.max_states, seconds, settings.max_memory)
-        yield check_part(part, subject, ledger=ledger, symmetry=settings.symmetry, limits=limits)
+        yield check_part(part, subject, settings=settings, ledger=ledger, limits=limits, progress=progress)
 
 
 _worker: tuple[AnySubject, Settings] | None = None  # of a process that explores parts

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from slotcheck.checks.bench import bench
-from slotcheck.checks.check import PartResult, Settings, check, parts_of
+from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import MUTANTS, catch
 from slotcheck.checks.report import as_json, as_text, console
@@ -86,6 +86,15 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
 @click.option("--no-symmetry", is_flag=True, help="Do not merge states that differ by an exchange of siblings.")
+@click.option(
+    "--search",
+    type=click.Choice([BREADTH, DEPTH, WALK]),
+    default=BREADTH,
+    show_default=True,
+    help="Breadth first finds shortest traces; random walks look into spaces too big to exhaust, and never say holds.",
+)
+@click.option("--walks", type=click.IntRange(min=1), default=1_000, show_default=True, help="Random walks a part.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random walks.")
 @click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation (its trace grows no shorter).")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a part beyond N states.")
@@ -102,6 +111,9 @@ def check_command(
     form: str,
     no_timing: bool,
     no_symmetry: bool,
+    search: str,
+    walks: int,
+    seed: int,
     keep_going: bool,
     jobs: int | None,
     max_states: int | None,
@@ -124,13 +136,11 @@ def check_command(
         chosen += generated_scenarios(DEFAULT_RUNS if runs is None else runs)
     switches = {None: None, "off": (False,), "on": (True,), "both": (False, True)}[relend]
     parts = parts_of(chosen, caps=tuple(dict.fromkeys(caps)) or None, relend=switches)
-    settings = Settings(subject, order, tie, not no_symmetry, max_states, max_memory and max_memory * 2**20)
+    settings = Settings(
+        subject, order, tie, not no_symmetry, search, walks, seed, max_states, max_memory and max_memory * 2**20
+    )
     started = time.monotonic()
-    with _progress("checking", len(parts)) as tell:
-
-        def told(done: int, _: int, part: PartResult) -> None:
-            tell(done)
-
+    with _progress("checking", len(parts)) as (tell, tell_within):
         try:
             report = check(
                 parts,
@@ -138,7 +148,8 @@ def check_command(
                 jobs=jobs or os.cpu_count() or 1,
                 max_seconds=max_seconds,
                 keep_going=keep_going,
-                progress=told,
+                progress=tell,
+                progress_within=tell_within,
             )
         except SubjectError as error:
             raise BadInput(str(error)) from error
@@ -182,7 +193,7 @@ def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
             raise BadInput(f"no mutant {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
     chosen = names or tuple(MUTANTS)
     caught = []
-    with _progress("checking mutants", len(chosen)) as tell:
+    with _progress("checking mutants", len(chosen)) as (tell, _):
         for one in catch(chosen, runs):
             caught.append(one)
             tell(len(caught))
@@ -204,7 +215,7 @@ def bench_command(rounds: int, form: str) -> None:
     Takes some minutes. The exit code is 0 whatever the figures are: a busy machine is no fault.
     """
     figures = []
-    with _progress("measuring", 0) as tell:
+    with _progress("measuring", 0) as (tell, _):
         for figure in bench(rounds=rounds):
             figures.append(figure)
             tell(len(figures))
@@ -215,16 +226,23 @@ def bench_command(rounds: int, form: str) -> None:
 
 
 @contextmanager
-def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, silence otherwise. What it yields is told how many are done."""
+def _progress(title: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[int, int, int], None]]]:
+    """A progress bar on a terminal, silence otherwise.
+
+    Yields whom to tell how many are done, and whom to tell, within one, how many states, edges and states to expand.
+    """
     to = console(stderr=True)
     if not to.is_terminal:
-        yield lambda done: None
+        yield (lambda done: None), (lambda states, edges, frontier: None)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=to, transient=True) as bar:
         task = bar.add_task(title, total=total or None)
-        yield lambda done: bar.update(task, completed=done)
+
+        def within(states: int, edges: int, frontier: int) -> None:
+            bar.update(task, description=f"{title}: {states:,} states, {edges:,} edges, {frontier:,} to expand")
+
+        yield (lambda done: bar.update(task, completed=done)), within
 
 
 if __name__ == "__main__":

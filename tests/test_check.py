@@ -158,6 +158,26 @@ def test_a_missing_witness_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> N
     assert report.verdict is Verdict.UNDETERMINED
 
 
+def test_random_walks_find_faults_and_never_say_holds() -> None:
+    parts = one("cap: 2\ntree: r(a(x y z) b(u v w) c)")
+    sound = check(parts, Settings(search="walk", walks=5, seed=7))
+    assert (sound.verdict, sound.parts[0].stopped) == (
+        Verdict.UNDETERMINED,
+        "walked 5 times at random (seed 7), which cannot exhaust the states",
+    )
+    again = check(parts, Settings(search="walk", walks=5, seed=7))
+    assert json.dumps(as_json(again, None)) == json.dumps(as_json(sound, None))
+    faulty = check(parts, Settings("slotcheck.checks.mutants:LendsTwice", search="walk", walks=5, seed=7))
+    assert faulty.verdict is Verdict.VIOLATED
+
+
+def test_depth_first_says_the_same_as_breadth_first() -> None:
+    deep, broad = check(small(), Settings(search="depth")), check(small(), Settings())
+    assert [(part.verdict, part.states, part.edges) for part in deep.parts] == [
+        (part.verdict, part.states, part.edges) for part in broad.parts
+    ]
+
+
 def test_a_script_that_cannot_happen_is_undetermined() -> None:
     (part,) = one("cap: 1\ntree: a b\nscript: ask a; ask b; cancel b when granted; finish a")
     result = check_part(part, resolve_subject("pool"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import shutil
@@ -124,6 +125,10 @@ def test_the_commands_of_the_readme_exist() -> None:
     assert named
     for command in named:
         assert f"  {command} " in told, command
+
+
+def test_the_example_of_the_readme_is_true() -> None:
+    assert doctest.testfile(str(ROOT / "README.md"), module_relative=False) == (0, 6)
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
