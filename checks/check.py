@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from slotcheck.checks.conformance import refuses_bad_caps
-from slotcheck.checks.judge import SCRIPT_DONE, Judge
+from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
 from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
 from slotcheck.checks.trace import Trace, trace_of
@@ -163,7 +163,7 @@ def check_part(
     found.reduced = workload.merges
     found.judged.update(judge.judged(result))
     found.fired = result.fired
-    found.reached = sorted(name for name in result.reached if name != SCRIPT_DONE)
+    found.reached = sorted(witness.name for witness in WITNESSES if witness.name in result.reached)
     found.stopped = result.stopped
     found.most_in_flight, found.most = judge.most_seen, judge.most
     found.diagnoses = sorted(judge.diagnoses)
@@ -196,8 +196,9 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
     """What only the whole exploration can tell."""
     scenario = workload.scenario
     if scenario.plain and judge.most_seen < judge.most:
-        message = f"at most {judge.most_seen} runs were in flight at once, never {judge.most}"
-        found.traces.append(trace_of(workload, (), "MaxInFlight", message))
+        message = f"at most {judge.most_seen} runs are ever in flight at once, as here, and never {judge.most}"
+        way = result.reached.get(in_flight_at_once(judge.most_seen))
+        found.traces.append(trace_of(workload, way.actions if way else (), "MaxInFlight", message))
     for diagnosis in scenario.diagnoses:
         if not any(stuck.matches(diagnosis) for stuck in judge.diagnoses.values()):
             message = f"the scenario names '{' '.join(diagnosis)}', which was never found"

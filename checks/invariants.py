@@ -59,7 +59,7 @@ class Invariant(NamedTuple):
 
 def _unlent_within_cap(facts: Facts) -> str | None:
     if len(facts.unlent) != facts.state.taken:
-        return f"{_names(facts.unlent)} hold an unlent slot ({len(facts.unlent)}), but {facts.state.taken} are taken"
+        return f"taken is {facts.state.taken}, but the runs that hold a slot unlent are {_names(facts.unlent)}"
     return None
 
 
@@ -107,7 +107,7 @@ def _one_chain_per_slot(facts: Facts) -> str | None:
 
 def _no_slot_leak(facts: Facts) -> str | None:
     if len(facts.heads) != facts.state.taken:
-        return f"{facts.state.taken} slots are taken, but {_names(facts.heads)} have a pool slot ({len(facts.heads)})"
+        return f"taken is {facts.state.taken}, but the runs with a pool slot are {_names(facts.heads)}"
     return None
 
 
@@ -255,7 +255,7 @@ CALLS = (
 
 
 def _names(runs: Iterable[Run]) -> str:
-    return ", ".join(sorted(run.run for run in runs)) or "no run"
+    return ", ".join(sorted(run.run for run in runs)) or "none"
 
 
 def _grants(granted: Iterable[tuple[str, str]]) -> str:

@@ -13,9 +13,15 @@ from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge"]
+__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge", "in_flight_at_once"]
 
 SCRIPT_DONE = "the script's end"  # what a search must come to, or the script never happened
+
+
+def in_flight_at_once(runs: int) -> str:
+    """The name under which a search remembers the way to the first state with so many runs in flight."""
+    return f"{runs} in flight at once"
+
 
 #: Every invariant that a check judges, and its sentence.
 ALL_INVARIANTS: dict[str, str] = {
@@ -88,7 +94,6 @@ class Judge:
 
     def _situation(self, state: WorkloadState) -> Situation:
         facts = self.ledger.facts(state.pool)
-        self.most_seen = max(self.most_seen, len(facts.in_flight))
         return Situation(facts, self.workload.scenario, self.workload.cap, state.levels, state.resizes, self.most)
 
     def _bad_step(self, state: WorkloadState, action: Action, _: WorkloadState) -> Mapping[str, str] | None:
@@ -116,7 +121,12 @@ class Judge:
         seen = [witness for witness in self._unseen if witness.check(situation)]
         if seen:
             self._unseen = [witness for witness in self._unseen if witness not in seen]
-        return [witness.name for witness in seen]
+        shows = [witness.name for witness in seen]
+        in_flight = len(situation.facts.in_flight)
+        if in_flight > self.most_seen:
+            self.most_seen = in_flight
+            shows.append(in_flight_at_once(in_flight))
+        return shows
 
     def _step_shows(self, state: WorkloadState, action: Action, _: WorkloadState) -> tuple[str, ...]:
         call = self.workload.call_of(state, action)

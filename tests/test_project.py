@@ -128,7 +128,7 @@ def test_the_commands_of_the_readme_exist() -> None:
 
 
 def test_the_example_of_the_readme_is_true() -> None:
-    assert doctest.testfile(str(ROOT / "README.md"), module_relative=False) == (0, 6)
+    assert doctest.testfile(str(ROOT / "README.md"), module_relative=False) == (0, 7)
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

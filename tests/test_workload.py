@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slotcheck.checks.check import Part, check_part
-from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.check import Part, Settings, check_part
+from slotcheck.checks.generated import forests, generated_scenarios
 from slotcheck.checks.subject import RuleSubject, resolve_subject
 from slotcheck.pymodel.explore import Verdict, explore
 from slotcheck.pymodel.rules import RULES
@@ -16,7 +16,7 @@ from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
 from slotcheck.pymodel.subject import Calls, Reply
 from slotcheck.pymodel.symmetry import ForestSymmetry
 from slotcheck.pymodel.system import Property
-from slotcheck.pymodel.workload import BODY_STEPS, ENVIRONMENT_ACTS, Workload
+from slotcheck.pymodel.workload import BODY_STEPS, ENVIRONMENT_ACTS, Workload, WorkloadState
 
 LEND = RuleSubject(RULES["lend"])
 
@@ -607,7 +607,7 @@ def test_symmetry_changes_nothing_that_is_found(played: Scenario, subject: str) 
     for cap in (1, 2) if played in SMALL else (2,):
         for relend in (False, True) if subject == "pool" and played in SMALL else (False,):
             part = Part(played, cap, relend)
-            merged, plain = (check_part(part, resolved, symmetry=on) for on in (True, False))
+            merged, plain = (check_part(part, resolved, settings=Settings(symmetry=on)) for on in (True, False))
             assert (merged.reduced, plain.reduced) == (True, False)
             assert merged.verdict == plain.verdict
             assert sorted(trace.invariant for trace in merged.traces) == sorted(
@@ -673,6 +673,21 @@ def test_a_path_found_with_symmetry_is_a_behaviour_of_the_scenario() -> None:
 def test_nothing_is_merged_where_no_two_siblings_are_alike() -> None:
     assert not Workload(scenario("a", "b<a", "c<b", "d<a"), Calls(LEND), cap=1).merges
     assert Workload(scenario("a", "b<a", "c<a"), Calls(LEND), cap=1).merges
+
+
+def test_a_default_body_does_the_same_when_it_is_written_out() -> None:
+    written = (Op("spawn all"), Op("wait all"))
+    for forest in forests(4):
+        plain = Scenario("default", forest)
+        spelt = Scenario("written out", tuple(RunSpec(run.name, run.parent, written) for run in forest))
+        for cap in (1, 2):
+            one, other = (Workload(way, Calls(LEND), cap=cap, symmetry=False) for way in (plain, spelt))
+            seen: list[list[set[object]]] = []
+            for way in (one, other):
+                states: list[WorkloadState] = []
+                explore(way, on_state=states.append)
+                seen.append([set(way.actions(state)) for state in states])
+            assert seen[0] == seen[1]
 
 
 # -- pinned counts ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,32 @@
+"""The figures of the bench: what they are about, not what they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotcheck.checks.bench import SIZES, Figure, bench, tree
+from slotcheck.checks.tables import bench_as_json
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: size.name)
+def test_a_size_is_named_for_its_tree(size: object) -> None:
+    scenario = tree(size.levels, size.fan_out)  # type: ignore[attr-defined]
+    assert f"{len(scenario.runs)} runs, cap {size.cap}" == size.name  # type: ignore[attr-defined]
+    assert scenario.plain
+
+
+@pytest.mark.parametrize(
+    ("value", "target", "met"),
+    [(3.0, "<= 3", True), (3.1, "<= 3", False), (5.0, ">= 5", True), (4.9, ">= 5", False), (1.0, "", None)],
+)
+def test_a_target_is_met_or_missed(value: float, target: str, met: bool | None) -> None:
+    assert Figure("it", value, "s", target).met is met
+
+
+def test_the_first_figures_are_measured() -> None:
+    figures = bench(rounds=1, runs=2_000)
+    first, memory = next(figures), next(figures)
+    assert first.value > 0
+    assert memory.counts["runs"] >= 2_000
+    told = bench_as_json([first, memory])["timing"]
+    assert [figure["unit"] for figure in told] == ["times", "KiB"]
