@@ -322,7 +322,8 @@ def check(
     if report.stopped is None and not report.left_alone and len(report.parts) < len(parts):
         report.stopped = f"more than {max_seconds:g} seconds"
     reached = {name for part in report.parts for name in part.reached}
-    means = [Means(part.scenario, part.cap, part.relend) for part in parts]
+    explored = parts[: len(report.parts)]
+    means = [Means(part.scenario, part.cap, part.relend) for part in explored]
     for witness in WITNESSES:
         if witness.name not in reached:
             possible = any(way.allow(witness) for way in means)

@@ -148,8 +148,7 @@ def why_undetermined(report: Report) -> list[str]:
     """All that keeps the verdict from being known, apart from violations."""
     why = [report.stopped] if report.stopped else []
     why += [f"{part.name}: {part.stopped}" for part in report.parts if part.stopped]
-    if not report.left_alone:
-        why += [f"never seen, though sure to be there: {name}" for name in report.missing]
+    why += [f"never seen, though sure to be there: {name}" for name in report.missing]
     if not report.parts:
         why.append("nothing was checked")
     return why
@@ -170,7 +169,7 @@ def as_text(report: Report, seconds: float | None) -> RenderableType:
         for part in diagnosed:
             table.add_row(escape(part.name), "; ".join(part.diagnoses))
         blocks += [table, ""]
-    if report.not_covered:
+    if report.not_covered and not report.left_alone:
         blocks += [Text(f"not covered by these trees, caps and acts: {', '.join(report.not_covered)}", style="dim"), ""]
     if report.left_alone:
         told = f"{report.left_alone:,} parts with more runs than the smallest that fails were left alone (--keep-going)"

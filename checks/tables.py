@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slotcheck.checks.bench import Figure
+from slotcheck.checks.bench import Exploration, Figure
 from slotcheck.checks.mutants import Caught
 from slotcheck.checks.report import versions
 from slotcheck.pymodel.explore import Verdict
@@ -59,36 +59,56 @@ def mutants_as_json(caught: Sequence[Caught], verdict: Verdict) -> dict[str, Any
     }
 
 
-def bench_as_text(figures: Sequence[Figure]) -> RenderableType:
-    """A row for each figure, the target beside it."""
-    table = Table(box=None, pad_edge=False)
+def bench_as_text(measured: Sequence[Figure | Exploration]) -> RenderableType:
+    """The figures with their targets, then the explorations."""
+    figures = Table(box=None, pad_edge=False)
     for name, justify in (("what", "left"), ("value", "right"), ("unit", "left"), ("target", "left"), ("of", "left")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for figure in figures:
-        value = f"{figure.value:,.2f}" if figure.value < 100 else f"{figure.value:,.0f}"
-        target = Text(figure.target)
-        if figure.met is not None:
-            target = Text(
-                f"{figure.target} {'met' if figure.met else 'missed'}", style="green" if figure.met else "red"
+        figures.add_column(name, justify=justify)  # type: ignore[arg-type]
+    explorations = Table(box=None, pad_edge=False)
+    for name in ("subject", "tree", "symmetry", "judged", "states", "stand for", "edges", "s", "states/s", "edges/s"):
+        explorations.add_column(
+            name, justify="right" if name not in ("subject", "tree", "symmetry", "judged") else "left"
+        )
+    for one in measured:
+        if isinstance(one, Figure):
+            value = f"{one.value:,.2f}" if one.value < 100 else f"{one.value:,.0f}"
+            target = Text(one.target)
+            if one.met is not None:
+                target = Text(f"{one.target} {'met' if one.met else 'missed'}", style="green" if one.met else "red")
+            counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in one.counts.items())
+            figures.add_row(one.what, value, one.unit, target, counts)
+        else:
+            explorations.add_row(
+                one.subject,
+                one.size,
+                "with" if one.symmetry else "without",
+                "judged" if one.judged else "bare",
+                *[f"{count:,}" for count in (one.states, one.full_states, one.edges)],
+                f"{one.seconds:.2f}",
+                *[f"{count / one.seconds:,.0f}" for count in (one.states, one.edges)],
             )
-        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figure.counts.items())
-        table.add_row(figure.what, value, figure.unit, target, counts)
-    return table
+    return Group(figures, "", explorations)
 
 
-def bench_as_json(figures: Sequence[Figure]) -> dict[str, Any]:
-    """One object; every figure is timing, so all stand there."""
+def bench_as_json(measured: Sequence[Figure | Exploration]) -> dict[str, Any]:
+    """One object; everything in it is timing, so all stands there."""
     return {
-        "timing": [
-            {
-                "what": figure.what,
-                "value": round(figure.value, 4),
-                "unit": figure.unit,
-                "target": figure.target or None,
-                "met": figure.met,
-                "counts": figure.counts,
-            }
-            for figure in figures
-        ],
+        "timing": {
+            "figures": [
+                {**one._asdict(), "value": round(one.value, 4), "met": one.met}
+                for one in measured
+                if isinstance(one, Figure)
+            ],
+            "explorations": [
+                {
+                    **one._asdict(),
+                    "seconds": round(one.seconds, 4),
+                    "states_per_second": round(one.states / one.seconds),
+                    "edges_per_second": round(one.edges / one.seconds),
+                }
+                for one in measured
+                if isinstance(one, Exploration)
+            ],
+        },
         "versions": versions(),
     }

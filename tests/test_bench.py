@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotcheck.checks.bench import SIZES, Figure, bench, tree
+from slotcheck.checks.bench import SIZES, Exploration, Figure, bench, tree
 from slotcheck.checks.tables import bench_as_json
 
 
@@ -17,7 +17,15 @@ def test_a_size_is_named_for_its_tree(size: object) -> None:
 
 @pytest.mark.parametrize(
     ("value", "target", "met"),
-    [(3.0, "<= 3", True), (3.1, "<= 3", False), (5.0, ">= 5", True), (4.9, ">= 5", False), (1.0, "", None)],
+    [
+        (3.0, "<= 3", True),
+        (3.1, "<= 3", False),
+        (5.0, ">= 5", True),
+        (4.9, ">= 5", False),
+        (1.0, "", None),
+        (1.0, "== 1", True),
+        (2.0, "== 1", False),
+    ],
 )
 def test_a_target_is_met_or_missed(value: float, target: str, met: bool | None) -> None:
     assert Figure("it", value, "s", target).met is met
@@ -26,7 +34,10 @@ def test_a_target_is_met_or_missed(value: float, target: str, met: bool | None) 
 def test_the_first_figures_are_measured() -> None:
     figures = bench(rounds=1, runs=2_000)
     first, memory = next(figures), next(figures)
+    assert isinstance(first, Figure)
+    assert isinstance(memory, Figure)
     assert first.value > 0
     assert memory.counts["runs"] >= 2_000
-    told = bench_as_json([first, memory])["timing"]
-    assert [figure["unit"] for figure in told] == ["times", "KiB"]
+    told = bench_as_json([first, memory, Exploration("pool", "7 runs", True, False, 10, 20, 30, 0.5)])["timing"]
+    assert [figure["unit"] for figure in told["figures"]] == ["times", "KiB"]
+    assert [one["edges_per_second"] for one in told["explorations"]] == [60]
