@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -19,9 +20,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from slotcheck.checks.conformance import refuses_bad_caps
+from slotcheck.checks.diagnosis import names
+from slotcheck.checks.histories import Histories, play_histories
 from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
+from slotcheck.checks.subject import AnySubject, ClassSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
@@ -109,7 +112,8 @@ class PartResult:
     full_states: int = 0
     full_edges: int = 0
     depth: int = 0
-    #: Different calls made to the subject, different states of it, and calls made on a pool that lived on.
+    #: Different calls made to the subject and different states of it that no part with the same runs met before, and
+    #: calls made on a pool that lived on.
     calls: int = 0
     snapshots: int = 0
     live_calls: int = 0
@@ -141,6 +145,7 @@ def check_part(
     symmetry = settings.symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
     judge = Judge(workload, ledger)
+    known = len(ledger.calls), len(ledger.calls.snapshots)
     properties = judge.properties()
     result: Result[WorkloadState, Action]
     if settings.search == WALK:
@@ -158,10 +163,10 @@ def check_part(
     )
     found.states, found.edges, found.depth = result.states, result.edges, result.depth
     found.full_states, found.full_edges = result.full_states, result.full_edges
-    found.snapshots = len(judge.views)
-    found.calls = len(workload.made)
+    found.calls = len(ledger.calls) - known[0]
+    found.snapshots = len(ledger.calls.snapshots) - known[1]
     found.reduced = workload.merges
-    found.judged.update(judge.judged(result))
+    found.judged.update(judge.judged(result, calls=found.calls, views=found.snapshots))
     found.fired = result.fired
     found.reached = sorted(witness.name for witness in WITNESSES if witness.name in result.reached)
     found.stopped = result.stopped
@@ -195,12 +200,14 @@ def reference_of(subject: AnySubject) -> Rule | None:
 def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Result[WorkloadState, Action]) -> None:
     """What only the whole exploration can tell."""
     scenario = workload.scenario
-    if scenario.plain and judge.most_seen < judge.most:
+    crashed = any(trace.invariant == "Answers" for trace in found.traces)
+    if scenario.plain and judge.most_seen < judge.most and not crashed:
         message = f"at most {judge.most_seen} runs are ever in flight at once, as here, and never {judge.most}"
         way = result.reached.get(in_flight_at_once(judge.most_seen))
         found.traces.append(trace_of(workload, way.actions if way else (), "MaxInFlight", message))
     for diagnosis in scenario.diagnoses:
-        if not any(stuck.matches(diagnosis) for stuck in judge.diagnoses.values()):
+        found_reasons = [reason for stuck in judge.diagnoses.values() for reason in stuck.reasons]
+        if not any(names(diagnosis, reason) for reason in found_reasons):
             message = f"the scenario names '{' '.join(diagnosis)}', which was never found"
             found.traces.append(trace_of(workload, (), "Diagnosis", message))
     if scenario.script and SCRIPT_DONE not in result.reached:
@@ -215,6 +222,8 @@ def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> 
     if any(trace.invariant == "Answers" for trace in found.traces):
         return
     rng = random.Random(_SEED)
+    # Without symmetry: among siblings that are alike, any may go first, not only the first by name.
+    workload = Workload(workload.scenario, workload.calls, cap=workload.cap, relend=workload.relend, symmetry=False)
     for _ in range(_LIVE_WALKS):
         pool = subject.new(workload.cap, relend=workload.relend)
         state = workload.initial()[0]
@@ -251,6 +260,8 @@ class Report:
     missing: list[str] = field(default_factory=list)
     not_covered: list[str] = field(default_factory=list)
     stopped: str | None = None
+    #: Long random histories of a class against the reference; None for a rule.
+    histories: Histories | None = None
     #: Parts with more runs than the smallest that fails, which were left alone.
     left_alone: int = 0
 
@@ -263,12 +274,14 @@ class Report:
                 size = part.runs, part.cap, len(trace)
                 if trace.invariant not in best or size < best[trace.invariant][0]:
                     best[trace.invariant] = size, trace
+        for trace in self.histories.traces if self.histories is not None else ():
+            best.setdefault(trace.invariant, ((sys.maxsize, trace.cap, len(trace)), trace))
         return [trace for _, trace in sorted(best.values(), key=lambda item: (item[0], item[1].invariant))]
 
     @property
     def verdict(self) -> Verdict:
         """Violated if anything is; undetermined if anything was cut short, never seen or never run; else holds."""
-        if self.faults or any(part.verdict == Verdict.VIOLATED.value for part in self.parts):
+        if self.faults or self.violations or any(part.verdict == Verdict.VIOLATED.value for part in self.parts):
             return Verdict.VIOLATED
         short = any(part.verdict == Verdict.UNDETERMINED.value for part in self.parts)
         if short or self.stopped or self.missing or not self.parts:
@@ -297,6 +310,10 @@ def check(
     """
     subject = resolve_subject(settings.subject, order=settings.order, tie=settings.tie)
     report = Report(subject.name)
+    if any(part.relend for part in parts) and not takes(subject, relend=True):
+        raise SubjectError(
+            f"{settings.subject} does not take relend=True: check it with relend off only (--relend off)"
+        )
     fault = refuses_bad_caps(subject)
     if fault is not None:
         report.faults.append(("Refused", fault))
@@ -316,12 +333,14 @@ def check(
     except KeyboardInterrupt:
         report.stopped = "interrupted"
     except BrokenProcessPool:
-        report.stopped = "a process that explored a part died"
+        report.stopped = "a process that explored a part ended; the subject may have ended it"
     finally:
         results.close()
     if report.stopped is None and not report.left_alone and len(report.parts) < len(parts):
         report.stopped = f"more than {max_seconds:g} seconds"
     reached = {name for part in report.parts for name in part.reached}
+    if isinstance(subject, ClassSubject) and report.stopped is None and not report.left_alone:
+        report.histories = play_histories(subject, RULES["lend"])
     explored = parts[: len(report.parts)]
     means = [Means(part.scenario, part.cap, part.relend) for part in explored]
     for witness in WITNESSES:
@@ -341,7 +360,12 @@ def _each(
 ) -> Generator[PartResult, None, None]:
     """The parts' results in order. Parts with the same runs stand together and share what is known of the subject."""
     groups = [list(group) for _, group in groupby(parts, key=lambda part: part.scenario.runs)]
-    if jobs <= 1 or len(groups) < 2:
+    # A class that is not ours is kept out of this process: it may end the one that it is in.
+    ours = not isinstance(subject, ClassSubject) or subject.cls.__module__.partition(".")[0] in (
+        "slotlending",
+        "slotcheck",
+    )
+    if ours and (jobs <= 1 or len(groups) < 2):
         for group in groups:
             yield from _check_group(group, subject, settings, deadline, progress)
         return
@@ -379,6 +403,7 @@ _worker: tuple[AnySubject, Settings] | None = None  # of a process that explores
 def _set_up(settings: Settings, folder: str) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and ends us
+    sys.stdout = sys.stderr  # what a subject prints must not get into the report
     os.chdir(folder)
     _worker = resolve_subject(settings.subject, order=settings.order, tie=settings.tie), settings
 

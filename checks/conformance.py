@@ -74,14 +74,15 @@ def calls_without_effect(facts: Facts, names: Sequence[str]) -> list[tuple[tuple
                 calls.append((("ask", _STRANGER, name, None), "parent_not_in_flight"))
             continue
         calls.append((("ask", name, None, None), "run_known"))
+        calls.append((("try_ask", name, _STRANGER, None), "run_known"))  # judged before the parent
         if run.phase == "waiting":
             calls.append((("finish", name), "not_admitted"))
         elif run.phase == "parked":
             calls.append((("finish", name), "not_known"))
             calls.append((("cancel", name), "not_known"))
         if run.phase != "in_flight":
-            # Judged before the job, which is no leaf either.
-            calls.append((("try_ask", _STRANGER, name, ()), "parent_not_in_flight"))
+            calls.append((("ask", _STRANGER, name, None), "parent_not_in_flight"))
+            calls.append((("try_ask", _STRANGER, name, ()), "parent_not_in_flight"))  # judged before the job
             continue
         calls.append((("ask", _STRANGER, name, ()), "job_not_leaf"))
         if run.lent and state.taken >= state.cap:
@@ -90,6 +91,7 @@ def calls_without_effect(facts: Facts, names: Sequence[str]) -> list[tuple[tuple
         calls.append((("ask", _STRANGER, None, (*job, "below")), "job_not_leaf"))
         if len(job) > 1:
             calls.append((("try_ask", _STRANGER, None, job[:-1]), "job_not_leaf"))
+    calls.append((("ask", _STRANGER, None, ()), "job_not_leaf"))
     if state.taken >= state.cap:
         calls.append((("try_ask", _STRANGER, None, None), None))
     calls += [(("resize", cap), "bad_cap") for cap in (0, True)]
@@ -101,7 +103,9 @@ def refuses_bad_caps(subject: AnySubject) -> str | None:
     for cap in BAD_CAPS:
         try:
             subject.initial(cap, relend=False)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if getattr(error, "code", None) != "bad_cap":
                 return f"a new pool of cap {cap!r} must be refused with bad_cap, but raised {error!r}"
         else:

@@ -6,6 +6,7 @@ either a violation of NoDeadlock, or outside its hypothesis; then the scenario m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import networkx as nx
@@ -13,41 +14,43 @@ import networkx as nx
 from slotcheck.checks.facts import Facts
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
-__all__ = ["Stuck", "stuck"]
+__all__ = ["Stuck", "names", "stuck"]
 
 
 class Stuck(NamedTuple):
     """A state in which runs are unfinished and no body step is enabled."""
 
-    #: A shortest circle of runs, each waiting for the next and the last for the first; empty if there is none.
-    circle: tuple[str, ...]
+    #: For each group of runs that wait for one another a shortest circle, each waiting for the next and the last for
+    #: the first, the shortest first.
+    circles: tuple[tuple[str, ...], ...]
     #: Events that runs wait for and that no run can set any more.
     never: tuple[str, ...]
     #: Whether every wait is for something below the one who waits, so that NoDeadlock promises progress.
     promised: bool
-    #: Each wait of the circle (else every wait) in words.
+    #: Each wait of the first circle (else every wait) in words.
     told: tuple[str, ...]
 
-    def matches(self, diagnosis: tuple[str, ...]) -> bool:
-        """Whether a scenario's diagnosis, as `Scenario.diagnoses` has them, names this."""
-        if diagnosis[0] == "never":
-            return not self.circle and diagnosis[1] in self.never
-        turns = [self.circle[at:] + self.circle[:at] for at in range(len(self.circle))]
-        return diagnosis[1:] in turns
+    @property
+    def reasons(self) -> tuple[tuple[str, ...], ...]:
+        """All that holds runs up, in the form of `Scenario.diagnoses`."""
+        return (*(("cycle", *circle) for circle in self.circles), *(("never", event) for event in self.never))
 
     @property
     def name(self) -> str:
         """As it is written in a scenario."""
-        if self.circle:
-            return "cycle " + " ".join(self.circle)
-        return "never " + " ".join(self.never) if self.never else "no circle"
+        return "; ".join(" ".join(reason) for reason in self.reasons) or "no circle"
+
+
+def names(diagnosis: tuple[str, ...], reason: tuple[str, ...]) -> bool:
+    """Whether a scenario's diagnosis is this reason, whichever run it begins its circle with."""
+    kind, *circle = reason
+    turns = [tuple(circle[at:] + circle[:at]) for at in range(len(circle))]
+    return diagnosis[0] == kind and diagnosis[1:] in turns
 
 
 def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | None:
     """What holds the runs of this state up; None if some step is enabled or nothing is left to do."""
-    if state.broken or workload.finished(state) or workload.withheld(state):
-        return None
-    if any(workload.is_body_step(action) or workload.is_due(state, action) for action in workload.actions(state)):
+    if state.broken or workload.finished(state) or workload.goes_on(state):
         return None
     graph: nx.DiGraph[str] = nx.DiGraph()
     never: set[str] = set()
@@ -65,14 +68,14 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
     for run in facts.state.waiting:
         for holder in holders:
             graph.add_edge(run, holder, why=f"{run} waits for a slot, and {holder} holds one")
-    circle = _shortest_circle(graph)
-    if circle:
-        told = tuple(graph.edges[a, b]["why"] for a, b in zip(circle, (*circle[1:], circle[0]), strict=True))
+    circles = tuple(sorted(_circles(graph), key=lambda circle: (len(circle), circle)))
+    if circles:
+        first = circles[0]
+        told = tuple(graph.edges[a, b]["why"] for a, b in zip(first, (*first[1:], first[0]), strict=True))
     else:
-        told = tuple(sorted({str(data["why"]) for _, _, data in graph.edges(data=True)})) + tuple(
-            f"event {name} is waited for, and no run can set it" for name in sorted(never)
-        )
-    return Stuck(circle, tuple(sorted(never)), promised, told)
+        told = tuple(sorted({str(data["why"]) for _, _, data in graph.edges(data=True)}))
+    told += tuple(f"event {name} is waited for, and no run can set it" for name in sorted(never))
+    return Stuck(circles, tuple(sorted(never)), promised, told)
 
 
 def _why(kind: str, name: str, run: str, ender: str) -> str:
@@ -91,6 +94,14 @@ def _is_below(workload: Workload, state: WorkloadState, run: str, above: str) ->
     while parent is not None and parent != above:
         parent = workload.bodies.parent_now(state, parent)
     return parent == above
+
+
+def _circles(graph: nx.DiGraph[str]) -> Iterator[tuple[str, ...]]:
+    """A shortest circle in each group of runs that wait for one another."""
+    for group in nx.strongly_connected_components(graph):
+        circle = _shortest_circle(graph.subgraph(group))
+        if circle:
+            yield circle
 
 
 def _shortest_circle(graph: nx.DiGraph[str]) -> tuple[str, ...]:

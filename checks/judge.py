@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slotcheck.checks.diagnosis import Stuck, stuck
+from slotcheck.checks.diagnosis import Stuck, names, stuck
 from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.invariants import CALLS, STATES, Situation
 from slotcheck.checks.ledger import Ledger
@@ -47,17 +47,15 @@ class Judge:
         self.workload = workload
         self.ledger = ledger
         self._unseen = list(OF_STATES)
-        #: The subject's states that were met, by number.
-        self.views: set[int] = set()
         #: The circles found outside NoDeadlock's hypothesis, by their name.
         self.diagnoses: dict[str, Stuck] = {}
         #: The most runs seen in flight at once, and how many there can be.
         self.most_seen = 0
         self.most = most_in_flight(workload.scenario.runs, workload.cap)
 
-    def judged(self, result: Result[WorkloadState, Action]) -> dict[str, int]:
-        """How much each invariant was judged on: states, different views, calls or ends. 0: it was not judged."""
-        states, calls, views = result.states, len(self.workload.made), len(self.views)
+    def judged(self, result: Result[WorkloadState, Action], *, calls: int, views: int) -> dict[str, int]:
+        """How much each invariant was judged on: states, ends, or so many new calls or views. 0: it was not judged."""
+        states = result.states
         judged = {invariant.name: views if invariant.of_view else states for invariant in STATES}
         judged |= {invariant.name: calls for invariant in CALLS}
         judged["Refused"] = views
@@ -85,7 +83,6 @@ class Judge:
     # -- invariants ----------------------------------------------------------------------------------------------
 
     def _bad_state(self, state: WorkloadState) -> Mapping[str, str]:
-        self.views.add(state.pool)
         bad = self.ledger.bad_view(state.pool)
         situation = self._situation(state)
         found = [(invariant.name, invariant.check(situation)) for invariant in STATES if not invariant.of_view]
@@ -110,7 +107,8 @@ class Judge:
             message = f"nothing goes on, and {unfinished} have not ended: {told}"
             return {"NoDeadlock": message, "AllFinish": message}
         self.diagnoses.setdefault(found.name, found)
-        if any(found.matches(diagnosis) for diagnosis in self.workload.scenario.diagnoses):
+        named = self.workload.scenario.diagnoses
+        if found.reasons and all(any(names(one, reason) for one in named) for reason in found.reasons):
             return None
         return {"Diagnosis": f"nothing goes on ({found.name}), which the scenario does not name: {told}"}
 

@@ -12,13 +12,19 @@ from typing import Any, ClassVar, NamedTuple
 from slotcheck.checks.check import Part, check_part, parts_of
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.histories import play_histories
 from slotcheck.checks.subject import ClassSubject
 from slotcheck.checks.trace import Trace
-from slotlending.errors import BadCap, ParentNotInFlight
+from slotcheck.pymodel.rules import RULES
+from slotlending.errors import BadCap, ParentNotInFlight, RunKnown
+from slotlending.order import OLDEST
 from slotlending.pool import Pool
 from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, RunState, Snapshot
 
-__all__ = ["MUTANTS", "Caught", "Mutant", "catch"]
+#: On the forests of up to so many runs every mutant shows.
+MUTANT_RUNS = 4
+
+__all__ = ["MUTANTS", "MUTANT_RUNS", "Caught", "Mutant", "catch"]
 
 
 class Mutant(Pool):
@@ -27,6 +33,8 @@ class Mutant(Pool):
     mistake: ClassVar[str]
     #: The invariant that must catch it.
     caught_by: ClassVar[str]
+    #: Whether it takes a long random history: jobs, `try_ask`, ids asked again, calls refused in between.
+    in_histories: ClassVar[bool] = False
 
 
 class LeaksCancelledGrant(Mutant):
@@ -290,6 +298,91 @@ class KeepsHiddenState(Mutant):
         return pool
 
 
+class TryAskNeverGrants(Mutant):
+    mistake = "try_ask judges the run and then never takes a slot"
+    caught_by = "Lockstep"
+    in_histories = True
+
+    def try_ask(self, run: Hashable, parent: Hashable | None = None, job: Any = None) -> Answer:
+        self._judge(run, parent, job)
+        return Answer()
+
+
+class NeverForgets(Mutant):
+    mistake = "an id that was asked for once is refused for ever"
+    caught_by = "Answers"
+    in_histories = True
+
+    _seen: frozenset[Hashable] = frozenset()
+
+    def ask(self, run: Hashable, parent: Hashable | None = None, job: Any = None) -> Answer:
+        self._judge(run, parent, job)
+        if run in self._seen:
+            raise RunKnown(run, "seen before")
+        self._seen |= {run}
+        return super().ask(run, parent, job)
+
+
+class RefusalLeavesJob(Mutant):
+    mistake = "a refused ask leaves its job in the tree of jobs, where no snapshot tells of it"
+    caught_by = "Answers"
+    in_histories = True
+
+    def ask(self, run: Hashable, parent: Hashable | None = None, job: Any = None) -> Answer:
+        try:
+            return super().ask(run, parent, job)
+        except ParentNotInFlight:
+            self._jobs.enter((run,))
+            raise
+
+
+class DropsJobOfChild(Mutant):
+    mistake = "a child's own job is dropped for its parent's"
+    caught_by = "Lockstep"
+    in_histories = True
+
+    def ask(self, run: Hashable, parent: Hashable | None = None, job: Any = None) -> Answer:
+        return super().ask(run, parent, job if parent is None or job == () else None)
+
+
+class CancelIgnoresLoweredCap(Mutant):
+    mistake = "a slot that a cancel gives back is handed on although the cap was lowered"
+    caught_by = "Lockstep"
+    in_histories = True
+
+    def cancel(self, run: Hashable) -> Answer:
+        cap, self._cap = self._cap, max(self._cap, self._taken)
+        try:
+            return super().cancel(run)
+        finally:
+            self._cap = cap
+
+
+class PicksByName(Mutant):
+    mistake = "a loan goes to the waiting child whose id is least, which looks right while ids are given in order"
+    caught_by = "Lockstep"
+    in_histories = True
+
+    def _loan_returned(self, lender: Hashable) -> Answer:
+        queue = self._queues.get(lender)
+        if queue:
+            queue.move_to_end(min(queue, key=repr), last=False)
+        return super()._loan_returned(lender)
+
+
+class OldestIsNewest(Mutant):
+    mistake = "under the tie-break 'oldest' the newest waiter is served"
+    caught_by = "Lockstep"
+    in_histories = True
+
+    def _serve(self, relent: tuple[Hashable, ...] = ()) -> Answer:
+        granted = []
+        while self._arrivals and self._taken < self._cap:
+            run = next(reversed(self._arrivals)) if self._rules[1] == OLDEST else self._order.pick()
+            granted.append(self._grant(run, POOL))
+        return Answer(tuple(granted), relent)
+
+
 #: All of them, by name.
 MUTANTS: dict[str, type[Mutant]] = {mutant.__name__: mutant for mutant in Mutant.__subclasses__()}
 
@@ -319,6 +412,11 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
     subject = ClassSubject(f"{mutant.__module__}:{name}", mutant)
     if mutant.caught_by == "Refused" and (fault := refuses_bad_caps(subject)) is not None:
         return Caught(name, mutant.mistake, mutant.caught_by, True, None, fault)
+    if mutant.in_histories:
+        for trace in play_histories(subject, RULES["lend"]).traces:
+            if trace.invariant == mutant.caught_by:
+                return Caught(name, mutant.mistake, mutant.caught_by, True, trace, trace.message)
+        return Caught(name, mutant.mistake, mutant.caught_by, False, None, "not caught")
     best: Trace | None = None
     size: tuple[int, int] | None = None
     for part in parts:

@@ -62,6 +62,14 @@ def covered(report: Report) -> dict[str, Any]:
         "snapshots": sum(part.snapshots for part in parts),
         "calls": sum(part.calls for part in parts),
         "live_calls": sum(part.live_calls for part in parts),
+        "histories": None
+        if report.histories is None
+        else {
+            "calls": report.histories.calls,
+            "refused": report.histories.refused,
+            "orders": report.histories.orders,
+            "orders_not_taken": report.histories.orders_not_taken,
+        },
         "plain_parts": len(plain),
         "plain_parts_that_reach_max_in_flight": sum(part.most_in_flight == part.most for part in plain),
         "parts_merged_by_symmetry": sum(part.reduced for part in parts),
@@ -85,7 +93,7 @@ def covered(report: Report) -> dict[str, Any]:
 
 def _judged(report: Report) -> dict[str, dict[str, Any]]:
     """For each invariant what it says, what became of it, and on how many states, calls or ends it was judged."""
-    violated = {trace.invariant for part in report.parts for trace in part.traces} | {name for name, _ in report.faults}
+    violated = {trace.invariant for trace in report.violations} | {name for name, _ in report.faults}
     cut_short = bool(report.stopped) or any(part.stopped for part in report.parts)
     judged: Counter[str] = Counter()
     for part in report.parts:
@@ -190,11 +198,17 @@ def _counts(counts: dict[str, Any], seconds: float | None) -> Table:
         ("scenarios", counts["scenarios"], f"{counts['parts']:,} parts with their caps, and relend on or off"),
         ("states", counts["states"], f"every one judged; they stand for {counts['full_states']:,} without symmetry"),
         ("edges", counts["edges"], f"every one judged; they stand for {counts['full_edges']:,}"),
-        ("calls", counts["calls"], f"different ones, in {counts['snapshots']:,} states of the subject"),
-        ("live calls", counts["live_calls"], "on a pool that lived on, equal to those on restored ones"),
+        ("calls", counts["calls"], f"different ones in each forest, from {counts['snapshots']:,} states of the subject"),
+        ("live calls", counts["live_calls"], "on pools that lived on, compared with those on restored ones"),
     )
     for name, number, told in rows:
         table.add_row(name, f"{number:,}", told)
+    histories = counts["histories"]
+    if histories is not None:
+        told = f"in long random histories, {histories['refused']:,} refused; orders: {', '.join(histories['orders'])}"
+        if histories["orders_not_taken"]:
+            told += f" (not taken: {', '.join(histories['orders_not_taken'])})"
+        table.add_row("more calls", f"{histories['calls']:,}", told)
     if seconds is not None:
         table.add_row("seconds", f"{seconds:.1f}", "")
     return table

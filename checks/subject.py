@@ -18,7 +18,17 @@ from typing import Any, TypeAlias
 from slotcheck.pymodel.rules import RULES, Refusal, Rule, Run, State
 from slotcheck.pymodel.subject import Reply
 
-__all__ = ["AnySubject", "ClassSubject", "METHODS", "RuleSubject", "SubjectError", "resolve_subject", "view"]
+__all__ = [
+    "AnySubject",
+    "ClassSubject",
+    "METHODS",
+    "RuleSubject",
+    "SubjectError",
+    "is_plain",
+    "resolve_subject",
+    "takes",
+    "view",
+]
 
 METHODS = ("ask", "try_ask", "finish", "cancel", "resize", "snapshot", "restore")
 
@@ -27,13 +37,26 @@ class SubjectError(ValueError):
     """The subject cannot be checked: not found, not importable, or short of a method or a field."""
 
 
+#: What a call was answered: granted, relent, the code of a refusal, what it raised instead.
+Answered: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[str, ...], str | None, BaseException | None]
+
+
 def view(snapshot: Any) -> State:
-    """The common view of a snapshot: its nine fields, and nothing else it may hold."""
-    if isinstance(snapshot, tuple) and len(snapshot) == len(State._fields):
-        return snapshot  # type: ignore[return-value]  # a NamedTuple of the same layout is equal to a State
+    """The common view of a snapshot: its nine fields by name, and nothing else that it may hold."""
+    if is_plain(snapshot):
+        return snapshot  # type: ignore[no-any-return]  # a NamedTuple of the same layout is equal to a State
     runs = frozenset(Run(*(getattr(run, name) for name in Run._fields)) for run in snapshot.runs)
     fields = {name: getattr(snapshot, name) for name in State._fields if name != "runs"}
-    return State(runs=runs, **fields)
+    for name in ("children", "lines"):
+        fields[name] = frozenset((key, tuple(items)) for key, items in fields[name])
+    return State(runs=runs, **{**fields, "waiting": tuple(fields["waiting"])})
+
+
+def is_plain(snapshot: Any) -> bool:
+    """Whether a snapshot is the view and nothing more, so that what looks the same is the same."""
+    return getattr(snapshot, "_fields", None) == State._fields and all(
+        getattr(run, "_fields", None) == Run._fields for run in snapshot.runs
+    )
 
 
 class ClassSubject:
@@ -45,12 +68,23 @@ class ClassSubject:
         self.options = options
         #: Whether it can be asked what a job holds.
         self.tells_held = callable(getattr(cls, "held", None))
-        #: Whether a snapshot is the view and nothing more, so that what looks the same is the same.
-        self.plain = len(_fields(self.new(1, relend=False).snapshot())) == len(State._fields)
+        #: Whether its snapshots are the view and nothing more. Judged on one with a lender, a borrower and a waiter.
+        self.plain = self._looks_plain()
 
-    def new(self, cap: Any, *, relend: bool) -> Any:
+    def _looks_plain(self) -> bool:
+        try:
+            pool = self.new(1, relend=False)
+            for run, parent in (("a", None), ("b", "a"), ("c", "a")):
+                pool.ask(run, parent)
+            return is_plain(pool.snapshot())
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return False  # the check will show why
+
+    def new(self, cap: Any, *, relend: bool, **more: str) -> Any:
         """A new pool of this class."""
-        options: dict[str, Any] = dict(self.options)
+        options: dict[str, Any] = {**self.options, **more}
         if relend:
             options["relend"] = True
         return self.cls(cap, **options)
@@ -61,27 +95,40 @@ class ClassSubject:
 
     def call(self, snapshot: Any, verb: str, *args: Any) -> Reply:
         """What a call leads to."""
-        return self.call_live(self.cls.restore(snapshot), verb, *args)
+        try:
+            pool = self.cls.restore(snapshot)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return Reply(None, raised=error)
+        return self.call_live(pool, verb, *args)
 
     def call_live(self, pool: Any, verb: str, *args: Any) -> Reply:
         """The same on a pool that lives on."""
-        refused, raised, granted, relent = None, None, (), ()
-        try:
-            answer = getattr(pool, verb)(*args)
-            granted, relent = answer
-        except Exception as error:
-            code = getattr(error, "code", None)
-            if isinstance(code, str):
-                refused = code
-            else:
-                raised = error
+        granted, relent, refused, raised = self._answer(pool, verb, args)
         try:
             after = pool.snapshot()
             hash(after)
             held = self._held(pool, after) if self.tells_held else ()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             return Reply(None, raised=raised or error)
-        return Reply(after, _pairs(granted), tuple(relent), refused, raised, held)
+        return Reply(after, granted, relent, refused, raised, held)
+
+    @staticmethod
+    def _answer(pool: Any, verb: str, args: Sequence[Any]) -> Answered:
+        """Make one call. Whatever the subject does, this returns: granted, relent, the code of a refusal, or what it
+        raised instead (an answer of the wrong form counts as that, and so does an attempt to exit).
+        """
+        try:
+            granted, relent = getattr(pool, verb)(*args)
+            return tuple([(run, token) for run, token in granted]), tuple(relent), None, None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            code = getattr(error, "code", None)
+            return ((), (), code, None) if isinstance(code, str) else ((), (), None, error)
 
     def unchanged(self, snapshot: Any, calls: Iterable[tuple[tuple[Any, ...], str | None]]) -> str | None:
         """Make calls that must change nothing: refused with the code given, or (None) answered with nothing granted.
@@ -94,29 +141,39 @@ class ClassSubject:
         return next((fault for call in calls if (fault := self._first_fault(snapshot, [call]))), None)
 
     def _first_fault(self, snapshot: Any, calls: Sequence[tuple[tuple[Any, ...], str | None]]) -> str | None:
-        pool = self.cls.restore(snapshot)
-        for (verb, *args), code in calls:
-            told = f"{verb}({', '.join(map(repr, args))})"
-            try:
-                granted, relent = getattr(pool, verb)(*args)
-            except Exception as error:
-                got = getattr(error, "code", None)
-                if code is None:
-                    return f"{told} has nothing to grant, but raised {type(error).__name__}: {error}"
-                if got != code:
-                    return f"{told} must be refused with {code}, but raised {type(error).__name__}: {error}"
-            else:
-                if code is not None:
-                    return f"{told} must be refused with {code}, but was answered {granted!r}, {relent!r}"
-                if granted or relent:
-                    return f"{told} has nothing to grant, but was answered {granted!r}, {relent!r}"
-        if pool.snapshot() != snapshot:
-            return f"{', '.join(f'{call[0]}{call[1:]!r}' for call, _ in calls)} must change nothing, but did"
-        return None
+        try:
+            pool = self.cls.restore(snapshot)
+            for (verb, *args), code in calls:
+                fault = _fault(verb, args, code, self._answer(pool, verb, args))
+                if fault is not None:
+                    return fault
+            changed = pool.snapshot() != snapshot
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return f"a pool cannot be restored and snapshot: {type(error).__name__}: {error}"
+        told = ", ".join(f"{verb}({', '.join(map(repr, args))})" for (verb, *args), _ in calls)
+        return f"{told} must change nothing, but did" if changed else None
 
     def _held(self, pool: Any, snapshot: Any) -> tuple[tuple[tuple[str, ...], int], ...]:
         jobs = {run.job[:depth] for run in snapshot.runs for depth in range(1, len(run.job) + 1)}
         return tuple([(job, pool.held(job)) for job in sorted(jobs)])
+
+
+def _fault(verb: str, args: Sequence[Any], code: str | None, answered: Answered) -> str | None:
+    """What is wrong with how a call was answered that must be refused with this code, or (None) grant nothing."""
+    granted, relent, refused, raised = answered
+    told = f"{verb}({', '.join(map(repr, args))})"
+    must = f"must be refused with {code}" if code is not None else "has nothing to grant"
+    if raised is not None:
+        return f"{told} {must}, but raised {type(raised).__name__}: {raised}"
+    if refused != code:
+        return f"{told} {must}, but was " + (
+            f"refused with {refused}" if refused else f"answered {granted!r}, {relent!r}"
+        )
+    if granted or relent:
+        return f"{told} {must}, but was answered {granted!r}, {relent!r}"
+    return None
 
 
 class RuleSubject:
@@ -146,8 +203,9 @@ class RuleSubject:
         """As `ClassSubject.unchanged`."""
         for (verb, *args), code in calls:
             reply = self.call(snapshot, verb, *args)
-            if reply.refused != code or reply.granted or reply.relent or reply.snapshot != snapshot:
-                return f"{verb}({', '.join(map(repr, args))}) must give {code or 'nothing'}, but gave {reply[1:4]!r}"
+            fault = _fault(verb, args, code, (reply.granted, reply.relent, reply.refused, reply.raised))
+            if fault is not None:
+                return fault
         return None
 
 
@@ -167,7 +225,12 @@ def resolve_subject(spec: str, *, order: str | None = None, tie: str | None = No
     if kind == "rule":
         if name not in RULES:
             raise SubjectError(f"no rule {name!r}: there are {', '.join(sorted(RULES))}")
-        return RuleSubject(RULES[name], **options)
+        rule = RuleSubject(RULES[name], **options)
+        try:
+            rule.initial(1, relend=False)
+        except ValueError as error:
+            raise SubjectError(f"{spec}: {error}") from error
+        return rule
     if not kind or not name:
         raise SubjectError(f"{spec!r} names no subject: use pool, rule:NAME or package.module:Class")
     here = os.getcwd()
@@ -175,7 +238,9 @@ def resolve_subject(spec: str, *, order: str | None = None, tie: str | None = No
         sys.path.insert(0, here)  # as `python -m` does: users check classes of the folder they stand in
     try:
         module = importlib.import_module(kind)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module that exits when imported too
         raise SubjectError(f"cannot import {kind!r}: {type(error).__name__}: {error}") from error
     cls: Any = module
     for part in name.split("."):
@@ -189,12 +254,13 @@ def resolve_subject(spec: str, *, order: str | None = None, tie: str | None = No
 
 
 def _tried(spec: str, cls: Any, options: dict[str, str]) -> ClassSubject:
-    """The class as a subject, once a first pool of it has been seen to work."""
+    """The class as a subject, once first pools of it have been seen to work."""
+    shown = ", ".join(["1", *[f"{key}={value!r}" for key, value in options.items()]])
     try:
-        subject = ClassSubject("pool" if spec == "slotlending:Pool" else spec, cls, **options)
-        snapshot = subject.initial(1, relend=False)
-    except Exception as error:
-        shown = ", ".join(["1", *[f"{key}={value!r}" for key, value in options.items()]])
+        snapshot = cls(1, **options).snapshot()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise SubjectError(f"{spec}({shown}).snapshot() raised {type(error).__name__}: {error}") from error
     lacking = [name for name in State._fields if not hasattr(snapshot, name)]
     if lacking:
@@ -202,15 +268,20 @@ def _tried(spec: str, cls: Any, options: dict[str, str]) -> ClassSubject:
     try:
         hash(snapshot)
         cls.restore(snapshot).snapshot()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise SubjectError(f"a snapshot of {spec} cannot be hashed and restored: {error}") from error
-    return subject
+    return ClassSubject("pool" if spec == "slotlending:Pool" else spec, cls, **options)
 
 
-def _fields(snapshot: Any) -> Sequence[str]:
-    names = getattr(snapshot, "_fields", None) or getattr(snapshot, "__dataclass_fields__", None)
-    return tuple(names) if names else ("?",)
-
-
-def _pairs(granted: Iterable[Any]) -> tuple[tuple[str, str], ...]:
-    return tuple([(run, token) for run, token in granted])
+def takes(subject: AnySubject, **options: Any) -> bool:
+    """Whether pools of this subject can be made with these options (``order``, ``tie``, ``relend``)."""
+    try:
+        maker = subject.cls if isinstance(subject, ClassSubject) else subject.rule.initial
+        maker(1, **{**subject.options, **options})
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return False
+    return True

@@ -6,15 +6,16 @@ the search scheduled it, so a trace survives a change of the search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from slotcheck.checks.subject import view
 from slotcheck.pymodel.rules import Run, State
+from slotcheck.pymodel.subject import Reply
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["Trace", "trace_of"]
+__all__ = ["Trace", "call_event", "plain_view", "trace_of"]
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ def trace_of(
         tuple(actions),
         tuple(events),
         tuple(round_trip),
-        _plain(workload, before),
-        _plain(workload, state),
+        plain_view(workload.snapshot(before), scenario.index),
+        plain_view(workload.snapshot(state), scenario.index),
     )
 
 
@@ -108,12 +109,16 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
         said = f"{verb} {run}"
     if call is None:
         return said + _locked(workload, before, action, after)
-    reply = call.reply
+    return call_event(said, call.verb, run, call.reply)
+
+
+def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
+    """A call in words, and what it led to."""
     if reply.raised is not None:
         return f"{said} -> {type(reply.raised).__name__}: {reply.raised}"
     if reply.refused is not None:
         return f"{said} -> refused: {reply.refused}"
-    target = workload.calls.runs[call.target]
+    target = {known.run: known for known in reply.snapshot.runs}
     told = []
     for got, token in reply.granted:
         lender = target[got].parent if got in target else None
@@ -121,9 +126,9 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
     for turned in reply.relent:
         lender = target[turned].parent if turned in target else None
         told.append(f"{turned} goes on, on loan from {lender}; its pool slot comes back")
-    if not told and call.verb == "ask":
-        told.append("waits")
-    parked = target.get(run) if call.verb in ("finish", "cancel") else None
+    if not told and verb in ("ask", "try_ask"):
+        told.append("waits" if verb == "ask" else "nothing is granted")
+    parked = target.get(run) if verb in ("finish", "cancel") else None
     if parked is not None and parked.phase == "parked":
         told.append("parked: its slot stays with its borrower")
     return said + (f" -> {'; '.join(told)}" if told else "")
@@ -142,17 +147,16 @@ def _locked(workload: Workload, before: WorkloadState, action: Action, after: Wo
     return ""
 
 
-def _plain(workload: Workload, state: WorkloadState) -> dict[str, Any]:
-    """A view as plain data, in the form of the port protocol, runs in the order of the scenario."""
-    snapshot: State = view(workload.snapshot(state))
-    index = workload.scenario.index
+def plain_view(snapshot: Any, index: Mapping[str, int]) -> dict[str, Any]:
+    """A view as plain data, in the form of the port protocol, runs in the order of the index."""
+    state: State = view(snapshot)
 
     def place(run: Run) -> tuple[int, str]:
         return index.get(run.run, len(index)), run.run
 
     return {
-        "cap": snapshot.cap,
-        "taken": snapshot.taken,
+        "cap": state.cap,
+        "taken": state.taken,
         "runs": {
             run.run: {
                 "phase": run.phase,
@@ -162,9 +166,9 @@ def _plain(workload: Workload, state: WorkloadState) -> dict[str, Any]:
                 "parent": run.parent,
                 "job": list(run.job),
             }
-            for run in sorted(snapshot.runs, key=place)
+            for run in sorted(state.runs, key=place)
         },
-        "waiting": list(snapshot.waiting),
-        "children": {parent: list(children) for parent, children in sorted(snapshot.children)},
-        "lines": {"/".join(node): list(line) for node, line in sorted(snapshot.lines)},
+        "waiting": list(state.waiting),
+        "children": {parent: list(children) for parent, children in sorted(state.children)},
+        "lines": {"/".join(node): list(line) for node, line in sorted(state.lines)},
     }

@@ -35,6 +35,13 @@ class Means:
             for verb in ("cancel", "finish", "resize")
         )
 
+    @property
+    def raised_by(self) -> int:
+        """By how much one resize can raise the cap, after at most one that lowers it."""
+        caps = [act.cap for act in self.scenario.environment if act.verb == "resize" and act.cap is not None]
+        lowest = min([self.cap, *caps]) if self.scenario.resizes > 1 else self.cap
+        return max([self.cap, *caps]) - lowest
+
     def allow(self, witness: Witness) -> bool:
         """Whether the witness must be seen if everything that these means allow is explored."""
         return self.free and witness.possible(self)
@@ -201,7 +208,7 @@ WITNESSES = (
         lambda m: (
             len(m.leaves) > 1
             and max(m.leaves.values()) > 1
-            and (m.resize or (m.cap > 1 and (len(m.leaves) > 2 or max(m.leaves.values()) > m.cap)))
+            and (m.raised_by > 0 or (m.cap > 1 and (len(m.leaves) > 2 or max(m.leaves.values()) > m.cap)))
         ),
         _unequal_shares,
         of=CALLS,
@@ -209,7 +216,7 @@ WITNESSES = (
     Witness(
         "two grants in one step",
         "GrantsTold",
-        lambda m: m.resize and sum(m.leaves.values()) > 2,
+        lambda m: m.raised_by > 1 and sum(m.leaves.values()) > 2,
         lambda happening: len(happening.call.reply.granted) > 1,
         of=CALLS,
     ),

@@ -66,6 +66,7 @@ class Calls:
         #: For each snapshot its known runs by id.
         self.runs: list[dict[str, Any]] = []
         self._numbers: dict[Any, int] = {}
+        self._made = 0
         self._calls: list[dict[tuple[Any, ...], Call]] = []
 
     def number(self, snapshot: Any) -> int:
@@ -86,6 +87,7 @@ class Calls:
             reply = self.subject.call(self.snapshots[source], verb, *args)
             target = source if reply.snapshot is None else self.number(reply.snapshot)
             made = Call(source, verb, tuple(args), reply, target)
+            self._made += 1
             self._calls[source][call] = made
         return made
 
@@ -94,4 +96,4 @@ class Calls:
             yield from made.values()
 
     def __len__(self) -> int:
-        return sum(map(len, self._calls))
+        return self._made

@@ -60,8 +60,6 @@ class Workload:
         self.cap = cap
         self.relend = relend
         self.calls = calls
-        #: The calls that this workload has made.
-        self.made: set[Call] = set()
         self._resume_at_grant = resume_at_grant
         self.bodies = Bodies(scenario)
         self.names, self.parents = self.bodies.names, self.bodies.parents
@@ -163,10 +161,7 @@ class Workload:
     def call_of(self, state: WorkloadState, action: Action) -> Call | None:
         """The call that an action makes to the subject; None for a step that the pool does not hear of."""
         if state is not self._last_step[0] or action is not self._last_step[1]:
-            call = self._make_call(state, action)
-            if call is not None:
-                self.made.add(call)
-            self._last_step = state, action, call
+            self._last_step = state, action, self._make_call(state, action)
         return self._last_step[2]
 
     def _make_call(self, state: WorkloadState, action: Action) -> Call | None:
@@ -199,15 +194,18 @@ class Workload:
         """What each resumed run waits for, besides slots."""
         return self.bodies.waits(state, self.calls.runs[state.pool])
 
-    def withheld(self, state: WorkloadState) -> Act | None:
-        """The act of the script whose turn it is, if a body step has to wait for it."""
+    def goes_on(self, state: WorkloadState) -> bool:
+        """Whether a body step is enabled, or the act whose turn it is in the script, or a step that a run which has
+        asked is ready for and the script has for later. That a run's first ask is kept back lets nobody go on.
+        """
+        if any(self.is_body_step(action) or self._is_due(state, action) for action in self.actions(state)):
+            return True
         if not self.scenario.script:
-            return None
-        steps = self.bodies.steps(state, self.calls.runs[state.pool])
-        return None if self._not_for_later(state, steps) == steps else self._script_next[state.turn]
+            return False
+        ready = self.bodies.steps(state, self.calls.runs[state.pool])
+        return any(verb != "ask" or self.parents[self.scenario.index[run]] is not None for verb, run, *_ in ready)
 
-    def is_due(self, state: WorkloadState, action: Action) -> bool:
-        """Whether it is the script's turn for this action, which is then sure to happen some time."""
+    def _is_due(self, state: WorkloadState, action: Action) -> bool:
         return _matches(self._script_next[state.turn], action)
 
     def script_done(self, state: WorkloadState) -> bool:
@@ -250,15 +248,11 @@ class Workload:
         known = self.calls.runs[state.pool].get(run)
         return known is not None and known.phase == "in_flight"
 
-    def _not_for_later(self, state: WorkloadState, actions: list[Action]) -> list[Action]:
-        """Without the steps that the script has for now or for later."""
-        scripted = self._scripted[state.turn]
-        return [action for action in actions if (_plain(action[0]), action[1]) not in scripted]
-
     def _as_scripted(self, state: WorkloadState, actions: list[Action]) -> list[Action]:
         """Without the steps that the script has for later; with the act whose turn it is."""
         act = self._script_next[state.turn]
-        allowed = self._not_for_later(state, actions)
+        scripted = self._scripted[state.turn]
+        allowed = [action for action in actions if (_plain(action[0]), action[1]) not in scripted]
         if act is None:
             return allowed
         if act.verb == "resize":

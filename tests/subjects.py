@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
-from slotlending import Answer, Pool, Snapshot
+from slotlending import Answer, Pool, RunState, Snapshot
 
 
 class Sound(Pool):
@@ -108,3 +109,73 @@ class Refuses(Pool):
         from slotlending import NotKnown
 
         raise NotKnown(run, "never heard of it")
+
+
+class Exits(Pool):
+    """Ends the process politely in the middle."""
+
+    def finish(self, run: Any) -> Answer:
+        raise SystemExit(0)
+
+
+class ExitsHard(Pool):
+    """Ends the process without a word."""
+
+    def finish(self, run: Any) -> Answer:
+        os._exit(0)
+
+
+class AnswersBadly(Pool):
+    """Grants that are not pairs."""
+
+    def ask(self, *args: Any, **named: Any) -> Any:
+        return (("a",),), ()
+
+
+class CannotRestore(Pool):
+    """Restores only empty pools."""
+
+    @classmethod
+    def restore(cls, snapshot: Any) -> Pool:
+        if snapshot.runs:
+            raise OSError("disk full")
+        return super().restore(snapshot)
+
+
+class WithoutRelend(Pool):
+    """Takes only a cap."""
+
+    def __init__(self, cap: int) -> None:
+        super().__init__(cap)
+
+
+class _Noted(NamedTuple):
+    run: str
+    phase: str
+    token: str
+    lent: bool
+    level: int
+    parent: str | None
+    job: tuple[str, ...]
+    note: int
+
+
+class NotesInRuns(Pool):
+    """Correct, with a field more in its run records."""
+
+    def snapshot(self) -> Any:
+        plain = super().snapshot()
+        return plain._replace(runs=frozenset(_Noted(*run, note=0) for run in plain.runs))
+
+    @classmethod
+    def restore(cls, snapshot: Any) -> Pool:
+        runs = frozenset(RunState(*run[:-1]) for run in snapshot.runs)
+        return super().restore(snapshot._replace(runs=runs))
+
+
+class Prints(Pool):
+    """Talks all the time."""
+
+    def finish(self, run: Any) -> Answer:
+        print("finishing", run)
+        return super().finish(run)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import pytest
 
 from slotcheck.checks import check as checking
 from slotcheck.checks.check import Part, Report, Settings, check, check_part, parts_of
 from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.report import as_json
 from slotcheck.checks.scenario import builtin_scenarios, read_scenario
-from slotcheck.checks.subject import resolve_subject
+from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.pymodel.explore import Limits, Verdict
 from slotcheck.pymodel.scenario import Scenario
 
@@ -246,3 +248,50 @@ def test_larger_parts_are_left_alone_once_something_is_violated(jobs: int) -> No
     assert report.verdict is Verdict.VIOLATED
     assert report.stopped is None
     assert check(small(), Settings("rule:hold"), jobs=jobs, keep_going=True).left_alone == 0
+
+
+@pytest.mark.parametrize(
+    ("subject", "invariant", "said"),
+    [
+        ("subjects:Exits", "Answers", "finish raised SystemExit: 0"),
+        ("subjects:AnswersBadly", "Answers", "ask raised ValueError"),
+        ("subjects:CannotRestore", "Answers", "raised OSError: disk full"),
+    ],
+)
+def test_a_subject_that_breaks_off_is_violated(subject: str, invariant: str, said: str) -> None:
+    report = check(small(2), Settings(subject))
+    assert report.verdict is Verdict.VIOLATED
+    found = {trace.invariant: trace.message for trace in report.violations}
+    assert said in found[invariant]
+
+
+def test_a_subject_that_ends_its_process_is_never_green() -> None:
+    for jobs in (1, 2):
+        report = check(small(2), Settings("subjects:ExitsHard"), jobs=jobs)
+        assert report.verdict is Verdict.UNDETERMINED
+        assert report.stopped == "a process that explored a part ended; the subject may have ended it"
+
+
+def test_a_class_without_relend_is_checked_with_relend_off_only() -> None:
+    with pytest.raises(SubjectError, match="does not take relend=True: check it with relend off only"):
+        check(small(2), Settings("subjects:WithoutRelend"))
+    report = check(parts_of(generated_scenarios(2), relend=[False]), Settings("subjects:WithoutRelend"))
+    assert report.verdict is Verdict.HOLDS
+    assert report.histories is not None
+    assert report.histories.orders == ["its own"]
+
+
+def test_counts_of_calls_are_of_different_ones_in_each_forest(of_pool: Report) -> None:
+    ledgers = [ledger for _, ledger in _explored(small())]
+    assert sum(part.calls for part in of_pool.parts) == sum(len(set(ledger.calls)) for ledger in ledgers)
+    assert sum(part.snapshots for part in of_pool.parts) == sum(len(ledger.calls.snapshots) for ledger in ledgers)
+
+
+def _explored(parts: list[Part]) -> Iterator[tuple[Part, Ledger]]:
+    subject = resolve_subject("pool")
+    for _, group in groupby(parts, key=lambda part: part.scenario.runs):
+        shared = list(group)
+        ledger = checking.ledger_for(shared[0], subject)
+        for part in shared:
+            check_part(part, subject, ledger=ledger)
+        yield shared[0], ledger

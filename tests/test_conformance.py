@@ -32,7 +32,7 @@ def test_refused_calls_are_tried_with_every_code() -> None:
     for call, code in calls:
         by_code.setdefault(code, set()).add(call[0])
     assert by_code == {
-        "run_known": {"ask"},
+        "run_known": {"ask", "try_ask"},
         "parent_not_in_flight": {"ask", "try_ask"},
         "job_not_leaf": {"ask", "try_ask"},
         "not_admitted": {"finish"},
@@ -56,8 +56,7 @@ def test_a_call_that_is_answered_though_it_must_be_refused_is_named() -> None:
         "ask('r', None, None) must be refused with run_known, but was answered (('r', 'pool'),), ()"
     )
     assert subject.unchanged(snapshot, [(("finish", "r"), "not_admitted")]) == (
-        "finish('r') must be refused with not_admitted, but raised NotKnown: not_known: run 'r' is not in flight, so "
-        "it cannot finish"
+        "finish('r') must be refused with not_admitted, but was refused with not_known"
     )
 
 

@@ -64,3 +64,15 @@ def test_nothing_is_merged_where_a_snapshot_tells_more_than_the_view() -> None:
     assert plain.reduced
     assert not other.reduced
     assert other.states >= plain.full_states
+
+
+def test_run_records_with_a_field_more_are_not_plain() -> None:
+    subject = resolve_subject("subjects:NotesInRuns")
+    assert not subject.plain
+    assert view(subject.initial(1, relend=False)) == Pool(1).snapshot()
+    noted = subjects.NotesInRuns(1)
+    noted.ask("r")
+    plain = Pool(1)
+    plain.ask("r")
+    assert view(noted.snapshot()) == plain.snapshot()
+    assert resolve_subject("pool").plain

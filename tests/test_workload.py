@@ -428,27 +428,25 @@ def test_a_late_ask_can_be_scripted() -> None:
     assert play("ask late b") == ["resume b", "ask late a"]
 
 
-def test_withheld_is_the_act_that_a_body_step_has_to_wait_for() -> None:
+def test_a_run_that_the_script_holds_up_goes_on() -> None:
     first = Act("cancel", "b", when="waiting")
     play = Play(scenario("a", "b", script=(first, Act("finish", "a"))))
-    play("go a")
-    assert play.workload.withheld(play.state) is first
-    play("ask b")  # granted at once, so it never comes to wait: the script is stuck, not the pool
-    assert play.workload.withheld(play.state) is first
-    assert Play(scenario("a")).workload.withheld(play.state) is None
+    play("go a", "ask b", "resume b")  # b never comes to wait, so the script is stuck; the pool is not: a could finish
+    assert play.workload.goes_on(play.state)
+    assert Play(scenario("a")).workload.goes_on(Play(scenario("a")).state)
 
 
-def test_withheld_is_told_also_where_the_act_itself_can_happen() -> None:
-    first = Act("cancel", "b")
-    play = Play(scenario("a", "b", script=(first, Act("finish", "a"))), cap=1)
+def test_an_act_that_is_due_goes_on() -> None:
+    play = Play(scenario("a", "b", script=(Act("cancel", "b"), Act("finish", "a"))), cap=1)
     assert play("go a", "ask b") == ["cancel b"]
-    assert play.workload.withheld(play.state) is first
+    assert play.workload.goes_on(play.state)
 
 
-def test_nothing_is_withheld_once_the_script_is_done() -> None:
-    play = Play(scenario("a", script=(Act("ask", "a"),)))
-    play("ask a")
-    assert play.workload.withheld(play.state) is None
+def test_nothing_goes_on_where_only_a_first_ask_is_kept_back() -> None:
+    script = (Act("cancel", "a", when="waiting"), Act("ask", "z"))
+    play = Play(scenario("a", "x<a", "z", script=script), cap=1, subject=resolve_subject("rule:hold"))
+    play("go a", "ask x")  # held: x waits for a's slot for ever, and z is kept for later
+    assert not play.workload.goes_on(play.state)
 
 
 def test_a_script_that_holds_a_run_up_for_a_cancel_is_no_deadlock() -> None:

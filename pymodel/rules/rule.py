@@ -11,7 +11,10 @@ from typing import ClassVar
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State
 
-__all__ = ["Rule"]
+__all__ = ["ORDERS", "TIES", "Rule"]
+
+ORDERS = ("fewest_held", "fifo")
+TIES = ("served", "oldest")
 
 
 class Rule:
@@ -23,6 +26,10 @@ class Rule:
     def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> State:
         """A pool that knows no run (R1)."""
         _judge_cap(cap)
+        if order not in ORDERS:
+            raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
+        if tie not in TIES:
+            raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         return State(cap, 0, frozenset(), (), frozenset(), frozenset(), order, tie, relend)
 
     def ask(self, state: State, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
