@@ -145,7 +145,7 @@ def check_part(
     symmetry = settings.symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
     judge = Judge(workload, ledger)
-    known = len(ledger.calls), len(ledger.calls.snapshots)
+    known = ledger.calls_judged, ledger.views_judged
     properties = judge.properties()
     result: Result[WorkloadState, Action]
     if settings.search == WALK:
@@ -163,8 +163,8 @@ def check_part(
     )
     found.states, found.edges, found.depth = result.states, result.edges, result.depth
     found.full_states, found.full_edges = result.full_states, result.full_edges
-    found.calls = len(ledger.calls) - known[0]
-    found.snapshots = len(ledger.calls.snapshots) - known[1]
+    found.calls = ledger.calls_judged - known[0]
+    found.snapshots = ledger.views_judged - known[1]
     found.reduced = workload.merges
     found.judged.update(judge.judged(result, calls=found.calls, views=found.snapshots))
     found.fired = result.fired

@@ -31,6 +31,9 @@ class Ledger:
         self._names = tuple(names)
         self._facts: list[Facts] = []
         self._bad_views: list[dict[str, str] | None] = []
+        #: How many different views and calls have been judged.
+        self.views_judged = 0
+        self.calls_judged = 0
 
     def facts(self, pool: int) -> Facts:
         """What can be read off the subject's state of this number."""
@@ -48,6 +51,7 @@ class Ledger:
             self._bad_views.append(None)
         bad = self._bad_views[pool]
         if bad is None:
+            self.views_judged += 1
             facts = self.facts(pool)
             found = {
                 invariant.name: _tried(lambda: invariant.check(facts))  # noqa: B023
@@ -62,6 +66,7 @@ class Ledger:
     def bad_call(self, call: Call) -> dict[str, str]:
         """What is wrong with a call, by invariant."""
         if call.judged is None:
+            self.calls_judged += 1
             happening = self.happening(call)
             found = {invariant.name: _tried(lambda: invariant.check(happening)) for invariant in CALLS}  # noqa: B023
             # The reference cannot go on from a view that the rules never come to.

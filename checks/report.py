@@ -198,7 +198,11 @@ def _counts(counts: dict[str, Any], seconds: float | None) -> Table:
         ("scenarios", counts["scenarios"], f"{counts['parts']:,} parts with their caps, and relend on or off"),
         ("states", counts["states"], f"every one judged; they stand for {counts['full_states']:,} without symmetry"),
         ("edges", counts["edges"], f"every one judged; they stand for {counts['full_edges']:,}"),
-        ("calls", counts["calls"], f"different ones in each forest, from {counts['snapshots']:,} states of the subject"),
+        (
+            "calls",
+            counts["calls"],
+            f"different ones in each forest, from {counts['snapshots']:,} states of the subject",
+        ),
         ("live calls", counts["live_calls"], "on pools that lived on, compared with those on restored ones"),
     )
     for name, number, told in rows:
