@@ -47,9 +47,11 @@ __all__ = [
 ]
 
 DIAGNOSED = "diagnosed"
+INTERRUPTED = "interrupted"
 
 BREADTH, DEPTH, WALK = "breadth", "depth", "walk"
 
+_GRACE = 5.0  # seconds after the deadline before a subject is taken to hang
 _LIVE_WALKS = 2  # random walks a part on a pool that lives on
 _SEED = 20_261_130  # of those walks: fixed, so that the same input gives the same report
 
@@ -276,7 +278,14 @@ class Report:
                     best[trace.invariant] = size, trace
         for trace in self.histories.traces if self.histories is not None else ():
             best.setdefault(trace.invariant, ((sys.maxsize, trace.cap, len(trace)), trace))
-        return [trace for _, trace in sorted(best.values(), key=lambda item: (item[0], item[1].invariant))]
+
+        # At one size what a person looks for first: a deadlock, then the bounds, then what only the suite can see.
+        def rank(item: tuple[tuple[int, int, int], Trace]) -> tuple[int, int, int, str]:
+            (runs, cap, steps), trace = item
+            late = {"AllFinish": 1, "Lockstep": 2, "Diagnosis": 3, "MaxInFlight": 4}.get(trace.invariant, 0)
+            return runs, -1 if trace.invariant == "NoDeadlock" else late, cap * 1_000 + steps, trace.invariant
+
+        return [trace for _, trace in sorted(best.values(), key=rank)]
 
     @property
     def verdict(self) -> Verdict:
@@ -302,8 +311,9 @@ def check(
     """Check all parts. ``progress`` is told how many are done, after each; ``progress_within`` a part, where it is
     explored in this process, the number of states, of edges, and of states still to expand.
 
-    Once something is violated, parts with more runs than that can only show it in a longer way: they are left alone,
-    unless ``keep_going``. Ctrl-C and ``max_seconds`` end it early; what was done by then is reported as undetermined.
+    Once something is violated (a refusal apart), parts with more runs than that can only show it in a longer way: they
+    are left alone, unless ``keep_going``. Ctrl-C and ``max_seconds`` end it early; what was done by then is reported as
+    undetermined.
 
     Raises:
         SubjectError: the subject cannot be checked.
@@ -314,6 +324,13 @@ def check(
         raise SubjectError(
             f"{settings.subject} does not take relend=True: check it with relend off only (--relend off)"
         )
+    for part in parts[-1:]:
+        snapshot = subject.initial(1, relend=part.relend)
+        wanted = {"relend": part.relend, "order": settings.order, "tie": settings.tie}
+        for option, value in wanted.items():
+            if value is not None and getattr(snapshot, option) != value:
+                told = f"made with {option}={value!r}, but its snapshot says {option} {getattr(snapshot, option)!r}"
+                raise SubjectError(f"{settings.subject} was {told}")
     fault = refuses_bad_caps(subject)
     if fault is not None:
         report.faults.append(("Refused", fault))
@@ -326,12 +343,16 @@ def check(
                 report.left_alone = len(parts) - len(report.parts)
                 break
             report.parts.append(result)
-            if result.traces and violated_at is None and not keep_going:
+            if violated_at is None and not keep_going and any(trace.invariant != "Refused" for trace in result.traces):
                 violated_at = result.runs
+            if result.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
             if progress is not None:
                 progress(len(report.parts))
     except KeyboardInterrupt:
-        report.stopped = "interrupted"
+        report.stopped = INTERRUPTED
+    except TimeoutError:
+        report.stopped = f"more than {max_seconds:g} seconds: a call to the subject does not return"
     except BrokenProcessPool:
         report.stopped = "a process that explored a part ended; the subject may have ended it"
     finally:
@@ -345,7 +366,8 @@ def check(
     means = [Means(part.scenario, part.cap, part.relend) for part in explored]
     for witness in WITNESSES:
         if witness.name not in reached:
-            possible = any(way.allow(witness) for way in means)
+            judged = witness.invariant != "HeldMatches" or subject.tells_held
+            possible = judged and any(way.allow(witness) for way in means)
             (report.missing if possible else report.not_covered).append(witness.name)
     return report
 
@@ -361,24 +383,24 @@ def _each(
     """The parts' results in order. Parts with the same runs stand together and share what is known of the subject."""
     groups = [list(group) for _, group in groupby(parts, key=lambda part: part.scenario.runs)]
     # A class that is not ours is kept out of this process: it may end the one that it is in.
-    ours = not isinstance(subject, ClassSubject) or subject.cls.__module__.partition(".")[0] in (
-        "slotlending",
-        "slotcheck",
-    )
+    ours = not isinstance(subject, ClassSubject) or subject.ours
     if ours and (jobs <= 1 or len(groups) < 2):
         for group in groups:
             yield from _check_group(group, subject, settings, deadline, progress)
         return
-    with ProcessPoolExecutor(jobs, initializer=_set_up, initargs=(settings, os.getcwd())) as pool:
+    pool = ProcessPoolExecutor(max(jobs, 1), initializer=_set_up, initargs=(settings, os.getcwd()))
+    try:
         waiting = [pool.submit(_check_in_worker, group, deadline) for group in groups]
-        try:
-            for group, future in zip(groups, waiting, strict=True):
-                results = future.result()
-                yield from results
-                if len(results) < len(group):
-                    return
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        for group, future in zip(groups, waiting, strict=True):
+            results = future.result(None if deadline is None else max(deadline - time.monotonic(), 0) + _GRACE)
+            yield from results
+            if len(results) < len(group):
+                return
+    finally:
+        # Whether all is done, nobody wants the rest, or a subject hangs: nothing is waited for.
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _check_group(

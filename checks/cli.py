@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 
@@ -48,7 +49,23 @@ class BadInput(click.ClickException):
         click.echo(f"slotcheck: {self.message}", err=True)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Commands of which each ends with a verdict: no other way out may look like one."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("slotcheck: interrupted, so undetermined", err=True)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
+            raise
+        except Exception:
+            traceback.print_exc()
+            click.echo("slotcheck: failed itself, so undetermined: this is no verdict on the subject", err=True)
+        sys.exit(EXIT_CODES[Verdict.UNDETERMINED])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="slotcheck")
 def main() -> None:
     """Verify slot lending: a tree of tasks shares one pool of slots without deadlock and within its bounds.

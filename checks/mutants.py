@@ -422,7 +422,10 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
     for part in parts:
         if size is not None and size != (len(part.scenario.runs), part.cap):
             break
-        for trace in check_part(part, subject).traces:
+        result = check_part(part, subject)
+        if result.stopped is not None:
+            raise KeyboardInterrupt  # nothing else ends it early
+        for trace in result.traces:
             if trace.invariant == mutant.caught_by and (best is None or len(trace) < len(best)):
                 best, size = trace, (len(part.scenario.runs), part.cap)
     if best is None:

@@ -94,7 +94,7 @@ def covered(report: Report) -> dict[str, Any]:
 def _judged(report: Report) -> dict[str, dict[str, Any]]:
     """For each invariant what it says, what became of it, and on how many states, calls or ends it was judged."""
     violated = {trace.invariant for trace in report.violations} | {name for name, _ in report.faults}
-    cut_short = bool(report.stopped) or any(part.stopped for part in report.parts)
+    cut_short = bool(report.stopped or report.left_alone) or any(part.stopped for part in report.parts)
     judged: Counter[str] = Counter()
     for part in report.parts:
         judged.update(part.judged)
@@ -168,8 +168,11 @@ def as_text(report: Report, seconds: float | None) -> RenderableType:
     blocks: list[RenderableType] = [Text(f"slotcheck check: {report.subject}", style="bold"), ""]
     for name, message in report.faults:
         blocks += [Text.assemble((f"{name} is violated", "bold red"), f": {message}"), ""]
-    for trace in report.violations:
-        blocks += [trace_text(trace), ""]
+    for trace, others in _by_behaviour(report.violations):
+        blocks += [trace_text(trace)]
+        if others:
+            blocks.append(Text(f"  the same behaviour violates {', '.join(others)}", style="bold"))
+        blocks.append("")
     blocks += [_counts(counts, seconds), "", _invariants(report, counts), ""]
     diagnosed = [part for part in report.parts if part.diagnoses]
     if diagnosed:
@@ -186,6 +189,18 @@ def as_text(report: Report, seconds: float | None) -> RenderableType:
         blocks.append(Text(f"undetermined: {why}", style="yellow"))
     blocks.append(_verdict(report))
     return Group(*blocks)
+
+
+def _by_behaviour(traces: Sequence[Trace]) -> list[tuple[Trace, list[str]]]:
+    """Each behaviour once, with the other invariants that it violates."""
+    told: dict[Any, tuple[Trace, list[str]]] = {}
+    for trace in traces:
+        behaviour = trace.scenario, trace.cap, trace.relend, trace.actions
+        if behaviour in told and trace.actions:
+            told[behaviour][1].append(trace.invariant)
+        else:
+            told[(*behaviour, trace.invariant) if behaviour in told else behaviour] = trace, []
+    return list(told.values())
 
 
 def _counts(counts: dict[str, Any], seconds: float | None) -> Table:

@@ -30,6 +30,8 @@ __all__ = [
     "view",
 ]
 
+_TOKENS = ("pool", "loan")
+
 METHODS = ("ask", "try_ask", "finish", "cancel", "resize", "snapshot", "restore")
 
 
@@ -66,6 +68,8 @@ class ClassSubject:
         self.name = name
         self.cls = cls
         self.options = options
+        #: Whether it is of this project, so that its snapshots are known to be of the right form.
+        self.ours = cls.__module__.partition(".")[0] in ("slotlending", "slotcheck")
         #: Whether it can be asked what a job holds.
         self.tells_held = callable(getattr(cls, "held", None))
         #: Whether its snapshots are the view and nothing more. Judged on one with a lender, a borrower and a waiter.
@@ -109,6 +113,8 @@ class ClassSubject:
         try:
             after = pool.snapshot()
             hash(after)
+            if not self.ours:
+                _judge_form(after)
             held = self._held(pool, after) if self.tells_held else ()
         except KeyboardInterrupt:
             raise
@@ -123,7 +129,11 @@ class ClassSubject:
         """
         try:
             granted, relent = getattr(pool, verb)(*args)
-            return tuple([(run, token) for run, token in granted]), tuple(relent), None, None
+            grants = tuple([(run, token) for run, token in granted])
+            for run, token in grants:
+                if token not in _TOKENS:
+                    raise ValueError(f"granted ({run!r}, {token!r}): a token is 'pool' or 'loan'")
+            return grants, tuple(relent), None, None
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -158,6 +168,23 @@ class ClassSubject:
     def _held(self, pool: Any, snapshot: Any) -> tuple[tuple[tuple[str, ...], int], ...]:
         jobs = {run.job[:depth] for run in snapshot.runs for depth in range(1, len(run.job) + 1)}
         return tuple([(job, pool.held(job)) for job in sorted(jobs)])
+
+
+def _judge_form(snapshot: Any) -> None:
+    """Raise a ValueError that names the first field of a snapshot that is not of the form of `slotlending.Snapshot`."""
+    forms = {"cap": int, "taken": int, "waiting": tuple, "order": str, "tie": str, "relend": bool}
+    for name, form in forms.items():
+        if not isinstance(getattr(snapshot, name), form):
+            raise ValueError(f"snapshot: {name} is {getattr(snapshot, name)!r}, not of type {form.__name__}")
+    for run in snapshot.runs:
+        if run.phase not in ("waiting", "in_flight", "parked"):
+            raise ValueError(f"snapshot: phase of {run.run!r} is {run.phase!r}, not waiting, in_flight or parked")
+        if run.token not in ("none", *_TOKENS):
+            raise ValueError(f"snapshot: token of {run.run!r} is {run.token!r}, not none, pool or loan")
+        if not isinstance(run.level, int) or run.level < 1:
+            raise ValueError(f"snapshot: level of {run.run!r} is {run.level!r}, not an integer >= 1")
+        if not isinstance(run.job, tuple):
+            raise ValueError(f"snapshot: job of {run.run!r} is {run.job!r}, not a tuple of names")
 
 
 def _fault(verb: str, args: Sequence[Any], code: str | None, answered: Answered) -> str | None:
@@ -263,8 +290,12 @@ def _tried(spec: str, cls: Any, options: dict[str, str]) -> ClassSubject:
     except BaseException as error:
         raise SubjectError(f"{spec}({shown}).snapshot() raised {type(error).__name__}: {error}") from error
     lacking = [name for name in State._fields if not hasattr(snapshot, name)]
+    if len(lacking) == len(State._fields):
+        told = f"an object with the fields {', '.join(State._fields)}"
+        raise SubjectError(f"{spec}({shown}).snapshot() returned {snapshot!r}, not {told}")
     if lacking:
-        raise SubjectError(f"a snapshot of {spec} lacks {', '.join(lacking)}: it has {', '.join(State._fields)}")
+        told = f"a snapshot has the fields {', '.join(State._fields)}"
+        raise SubjectError(f"a snapshot of {spec} lacks {', '.join(lacking)}: {told}")
     try:
         hash(snapshot)
         cls.restore(snapshot).snapshot()

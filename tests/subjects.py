@@ -179,3 +179,72 @@ class Prints(Pool):
     def finish(self, run: Any) -> Answer:
         print("finishing", run)
         return super().finish(run)
+
+
+class Hangs(Pool):
+    """A call that never returns."""
+
+    def finish(self, run: Any) -> Answer:
+        while True:
+            pass
+
+
+class IgnoresRelend(Pool):
+    """Takes relend and forgets it."""
+
+    def __init__(self, cap: int, *, relend: bool = False) -> None:
+        super().__init__(cap)
+
+
+class WrongToken(Pool):
+    """Says lent where it should say loan."""
+
+    def ask(self, *args: Any, **named: Any) -> Any:
+        granted, relent = super().ask(*args, **named)
+        return tuple((run, token.replace("loan", "lent")) for run, token in granted), relent
+
+
+class WrongLevel(Pool):
+    """A snapshot without levels."""
+
+    def snapshot(self) -> Any:
+        plain = super().snapshot()
+        return plain._replace(runs=frozenset(run._replace(level=None) for run in plain.runs))
+
+
+class WithoutHeld:
+    """Everything that is asked of a subject, and nothing more."""
+
+    def __init__(self, cap: int, *, relend: bool = False) -> None:
+        self._pool = Pool(cap, relend=relend)
+
+    def ask(self, run: Any, parent: Any = None, job: Any = None) -> Any:
+        return self._pool.ask(run, parent, job)
+
+    def try_ask(self, run: Any, parent: Any = None, job: Any = None) -> Any:
+        return self._pool.try_ask(run, parent, job)
+
+    def finish(self, run: Any) -> Any:
+        return self._pool.finish(run)
+
+    def cancel(self, run: Any) -> Any:
+        return self._pool.cancel(run)
+
+    def resize(self, cap: Any) -> Any:
+        return self._pool.resize(cap)
+
+    def snapshot(self) -> Any:
+        return self._pool.snapshot()
+
+    @classmethod
+    def restore(cls, snapshot: Any) -> WithoutHeld:
+        made = cls(1)
+        made._pool = Pool.restore(snapshot)
+        return made
+
+
+class RefusesNoJob(Pool):
+    """Takes an empty job for none."""
+
+    def ask(self, run: Any, parent: Any = None, job: Any = None) -> Answer:
+        return super().ask(run, parent, job or None)

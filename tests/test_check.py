@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -79,7 +80,7 @@ def test_the_reference_rule_holds() -> None:
     report = check(small(), Settings("rule:lend"))
     assert report.verdict is not Verdict.VIOLATED
     # Nobody has asked it what a job holds, so nothing is said about that.
-    assert report.missing == ["a job that holds two"]
+    assert "a job that holds two" in report.not_covered
 
 
 @pytest.mark.parametrize("name", sorted(builtin_scenarios()))
@@ -256,6 +257,8 @@ def test_larger_parts_are_left_alone_once_something_is_violated(jobs: int) -> No
         ("subjects:Exits", "Answers", "finish raised SystemExit: 0"),
         ("subjects:AnswersBadly", "Answers", "ask raised ValueError"),
         ("subjects:CannotRestore", "Answers", "raised OSError: disk full"),
+        ("subjects:WrongToken", "Answers", "granted ('b', 'lent'): a token is 'pool' or 'loan'"),
+        ("subjects:WrongLevel", "Answers", "snapshot: level of 'a' is None, not an integer >= 1"),
     ],
 )
 def test_a_subject_that_breaks_off_is_violated(subject: str, invariant: str, said: str) -> None:
@@ -297,3 +300,38 @@ def _explored(parts: list[Part]) -> Iterator[tuple[Part, Ledger]]:
         for part in shared:
             check_part(part, subject, ledger=ledger)
         yield shared[0], ledger
+
+
+def test_a_subject_that_hangs_is_ended_and_never_green(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "_GRACE", 0.1)
+    report = check(small(2), Settings("subjects:Hangs"), jobs=2, max_seconds=0.5)
+    assert report.verdict is Verdict.UNDETERMINED
+    assert report.stopped == "more than 0.5 seconds: a call to the subject does not return"
+
+
+def test_an_option_that_is_ignored_is_named() -> None:
+    with pytest.raises(SubjectError, match="made with relend=True, but its snapshot says relend False"):
+        check(small(2), Settings("subjects:IgnoresRelend"))
+
+
+def test_a_class_with_just_what_is_asked_of_it_holds() -> None:
+    report = check(small(), Settings("subjects:WithoutHeld"), jobs=2)
+    assert report.verdict is Verdict.HOLDS
+    assert "a job that holds two" in report.not_covered
+
+
+def test_a_wrong_refusal_does_not_hide_what_is_worse() -> None:
+    report = check(small(2), Settings("subjects:RefusesNoJob"))
+    assert {trace.invariant for trace in report.violations} == {"Refused", "Lockstep"}
+    assert len(report.parts) == len(small(2))
+
+
+def test_an_interrupt_within_a_part_ends_the_whole_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = checking.explore
+    monkeypatch.setattr(
+        checking,
+        "explore",
+        lambda *args, **named: dataclasses.replace(real(*args, **named), stopped="interrupted"),
+    )
+    report = check(small(2), Settings())
+    assert (report.stopped, len(report.parts)) == ("interrupted", 1)

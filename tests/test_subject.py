@@ -24,7 +24,7 @@ from slotlending import Pool
         ("subjects:NoSuchPool", "'subjects' has no 'NoSuchPool'"),
         ("subjects:WithoutCancel", "subjects:WithoutCancel lacks cancel"),
         ("subjects:UnhashableSnapshot", "a snapshot of subjects:UnhashableSnapshot cannot be hashed"),
-        ("subjects:ShortSnapshot", "a snapshot of subjects:ShortSnapshot lacks cap, taken"),
+        ("subjects:ShortSnapshot", "snapshot() returned (1, 0, frozenset()), not an object with the fields cap, taken"),
         ("subjects:FailsToStart", "subjects:FailsToStart(1).snapshot() raised RuntimeError: no database"),
     ],
 )
