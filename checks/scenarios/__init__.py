@@ -1,0 +1,1 @@
+"""The scenarios that ship, one a file, named by situation."""
