@@ -30,8 +30,8 @@ from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
 
-#: The generated scenarios go up to this many runs: ``slotcheck check`` then takes some 25 s on two slow cores, a third
-#: of that with one less. Five are the fewest with which jobs of unequal shares compete while nothing is resized.
+#: The generated scenarios go up to this many runs: ``slotcheck check`` then takes some 26 s on two slow cores, 11 s
+#: with one less. Five are the fewest with which jobs of unequal shares compete while nothing is resized.
 DEFAULT_RUNS = 5
 
 _MOST_GENERATED = 10  # runs: there are 2,000 forests of these, each explored some 30 times

@@ -39,8 +39,10 @@ class Means:
     def raised_by(self) -> int:
         """By how much one resize can raise the cap, after at most one that lowers it."""
         caps = [act.cap for act in self.scenario.environment if act.verb == "resize" and act.cap is not None]
-        lowest = min([self.cap, *caps]) if self.scenario.resizes > 1 else self.cap
-        return max([self.cap, *caps]) - lowest
+        if not caps:
+            return 0
+        lowest = min(self.cap, *caps) if self.scenario.resizes > 1 else self.cap
+        return max(caps) - lowest  # the cap it began with can be gone back to only by an act
 
     def allow(self, witness: Witness) -> bool:
         """Whether the witness must be seen if everything that these means allow is explored."""

@@ -335,3 +335,23 @@ def test_an_interrupt_within_a_part_ends_the_whole_check(monkeypatch: pytest.Mon
     )
     report = check(small(2), Settings())
     assert (report.stopped, len(report.parts)) == ("interrupted", 1)
+
+
+def test_a_diagnosis_that_names_only_some_of_the_reasons_is_violated() -> None:
+    two_events = "cap: 2\ntree: f(d u)\nbody d: ?e; w\nbody u: ?g; w\n"
+    two_circles = "cap: 4\ntree: a b x y\nbody a: ~b\nbody b: ~a\nbody x: ~y\nbody y: ~x\n"
+    for text, first, second in (
+        (two_events, "diagnosis: never e\n", "diagnosis: never g\n"),
+        (two_circles, "diagnosis: cycle a b\n", "diagnosis: cycle x y\n"),
+    ):
+        verdicts = [check_part(one(text + named)[0], resolve_subject("pool")) for named in (first, first + second)]
+        assert [result.verdict for result in verdicts] == ["violated", "diagnosed"]
+
+
+@pytest.mark.parametrize(
+    "text", ["cap: 1\ntree: a b c\nenvironment: cap := 2", "cap: 3\ntree: a b c\nenvironment: cap := 1"]
+)
+def test_no_witness_is_demanded_that_the_resizes_cannot_show(text: str) -> None:
+    report = check(one(text), Settings())
+    assert report.verdict is Verdict.HOLDS
+    assert "two grants in one step" in report.not_covered

@@ -173,3 +173,25 @@ def test_a_scenario_too_big_to_explore_is_refused(tmp_path: Path) -> None:
     result = run("check", str(file))
     assert result.exit_code == 2
     assert "big has 5,000 runs; at most 1,000 can be explored" in result.output
+
+
+@pytest.mark.parametrize("command", ["check", "mutants", "bench"])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyboardInterrupt(), "interrupted, so undetermined"),
+        (RuntimeError("a bug of ours"), "failed itself, so undetermined: this is no verdict on the subject"),
+    ],
+)
+def test_a_command_that_does_not_come_to_a_verdict_ends_with_3(
+    monkeypatch: pytest.MonkeyPatch, command: str, error: BaseException, said: str
+) -> None:
+    def fail(*args: object, **named: object) -> None:
+        raise error
+
+    for name in ("check", "catch", "bench"):
+        monkeypatch.setattr(f"slotcheck.checks.cli.{name}", fail)
+    result = run(command)
+    assert result.exit_code == 3
+    assert said in result.output
+    assert "verdict:" not in result.output
