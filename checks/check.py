@@ -24,7 +24,7 @@ from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
 from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.subject import AnySubject, ClassSubject, SubjectError, resolve_subject, takes
+from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
@@ -191,6 +191,8 @@ def check_part(
 
 def ledger_for(part: Part, subject: AnySubject) -> Ledger:
     """An empty ledger for parts with these runs."""
+    if isinstance(subject, RuleSubject):
+        subject = subject.declared(part.scenario.levels)
     return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs])
 
 

@@ -7,6 +7,7 @@ either a violation of NoDeadlock, or outside its hypothesis; then the scenario m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import networkx as nx
@@ -64,6 +65,10 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
                 if not _is_below(workload, state, ender, run):
                     promised = False
                 graph.add_edge(run, ender, why=_why(kind, name, run, ender))
+    for stack in getattr(workload.snapshot(state), "stacks", ()):
+        for below, above in pairwise(stack):
+            promised = promised and _is_below(workload, state, above, below)
+            graph.add_edge(below, above, why=f"{below} cannot go on before {above}, which runs on top of it")
     holders = sorted(run.run for run in facts.unlent)
     for run in facts.state.waiting:
         for holder in holders:

@@ -31,7 +31,7 @@ class Facts:
         self.unlent: list[Run] = []
         self.heads: list[Run] = []
         for run in state.runs:
-            if run.phase == "in_flight":
+            if run.phase in ("in_flight", "retaking"):
                 self.in_flight.append(run)
             elif run.phase == "parked":
                 self.parked.append(run)
