@@ -57,8 +57,8 @@ INVARIANTS = (
     "RelendLeavesNoIdle",
 )
 
-#: What an ``expect`` line may say in one word: all is well, nothing goes on as the ``diagnosis`` lines name it, the rule
-#: answers no to some run, or what fails. A reason why nothing goes on may stand there too.
+#: What an ``expect`` line may say in one word: all is well, nothing goes on as the ``diagnosis`` lines name it, the
+#: rule answers no to some run, or what fails. A reason why nothing goes on may stand there too.
 OUTCOMES = ("holds", "diagnosed", "refused", *INVARIANTS)
 
 #: Most runs in one scenario. No exploration comes near it; without it ``x1..x999999999`` would eat the machine.
