@@ -26,7 +26,7 @@ class Conduct(NamedTuple):
 
 
 class ConductedBodies(Bodies):
-    """Bodies under a rule with a conduct: with the steps ``("give_back", run)``, ``("retake", run)``, ``("help", run)``.
+    """Bodies under a rule with a conduct, with steps ``("give_back", run)``, ``("retake", run)``, ``("help", run)``.
 
     Only waits for runs count, since a pool hears of no others: a run keeps its slot, or its worker, where it waits for
     an event, a lock, or with blocking spawn for a child's admission.

@@ -53,11 +53,13 @@ class Help(Rule):
         self._stack_of(draft, below).append(run)
 
     def _end(self, draft: Draft, run: Run) -> None:
-        self._orphan(draft, run.run)
+        stack = self._stack_of(draft, run.run)
         if run.lent:  # the worker comes back to it, and finds it over
+            borrower = stack[stack.index(run.run) + 1]
+            self._orphan(draft, run.run, keep=borrower if draft.runs[borrower].parent == run.run else None)
             draft.runs[run.run] = draft.runs[run.run]._replace(phase="parked")
             return
-        stack = self._stack_of(draft, run.run)
+        self._orphan(draft, run.run)
         draft.forget(stack.pop())
         while stack and draft.runs[stack[-1]].phase == "parked":
             draft.forget(stack.pop())
