@@ -80,7 +80,8 @@ class Help(Rule):
 class HelpInline(Help):
     """As Go's ``errgroup.TryGo`` with a fallback: when all workers are busy, the parent runs its child itself.
 
-    A child runs to its end before its parent goes on, and the parent picks up nothing else while it waits.
+    A child runs to its end before its parent goes on, and the parent picks up nothing else while it waits. So a stack
+    goes straight down the tree, and runs in flight stay <= cap x levels.
     """
 
     name = "help+inline"
