@@ -13,6 +13,7 @@ from typing import NamedTuple
 import networkx as nx
 
 from slotcheck.checks.facts import Facts
+from slotcheck.pymodel.bodies import ENDED, IDLE
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
 __all__ = ["Stuck", "names", "stuck"]
@@ -65,6 +66,8 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
                 if not _is_below(workload, state, ender, run):
                     promised = False
                 graph.add_edge(run, ender, why=_why(kind, name, run, ender))
+                for asked, above in _to_be_asked(workload, state, ender):
+                    graph.add_edge(asked, above, why=f"{asked} has not asked yet, which is {above}'s to do")
     for stack in getattr(workload.snapshot(state), "stacks", ()):
         for below, above in pairwise(stack):
             promised = promised and _is_below(workload, state, above, below)
@@ -91,6 +94,15 @@ def _why(kind: str, name: str, run: str, ender: str) -> str:
     if kind == "event":
         return f"{run} waits for event {name}, which {ender} would set"
     return f"{run} waits for lock {name}, which {ender} is in"
+
+
+def _to_be_asked(workload: Workload, state: WorkloadState, run: str) -> Iterator[tuple[str, str]]:
+    """A run that has not asked, and each such run above it, with the parent whose body asks for it."""
+    index, parents, names = workload.scenario.index, workload.parents, workload.names
+    at = index[run]
+    while state.progress[at] == IDLE and (parent := parents[at]) is not None and state.progress[parent] != ENDED:
+        yield names[at], names[parent]
+        at = parent
 
 
 def _is_below(workload: Workload, state: WorkloadState, run: str, above: str) -> bool:
