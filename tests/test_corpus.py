@@ -1,0 +1,69 @@
+"""The named scenarios as a whole: where they come from, what is still missing, and that they bite."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from slotcheck.checks.check import check_part, parts_of
+from slotcheck.checks.conformance import refuses_bad_caps
+from slotcheck.checks.mutants import MUTANTS
+from slotcheck.checks.scenario import builtin_scenarios
+from slotcheck.checks.subject import ClassSubject
+
+FOLDER = resources.files("slotcheck.checks") / "scenarios"
+
+#: The entries of the bug corpus.
+ENTRIES = set(
+    """
+    C01 C02 C04 C05 C08 C10 C12 C13 C14 C15 C17 C18 C20 C22 C23 C25 C26 C28 C29 C31 C32 C35 C36 C38 C39 C41 C42 C43 C44
+    C47 C48 C50 C51 C54 C55 C56 C58 C60 C61 C63 C65 C66 C67 C69 C71 C73 C74 C76 C77 C79 C81 C82 C83 C84 C86 C88
+    S1 S4 S5 S7
+    """.split()
+)
+
+
+def in_sources() -> set[str]:
+    """The entries that some scenario's source names."""
+    return {entry for one in builtin_scenarios().values() for entry in re.findall(r"\b[CS]\d+\b", one.source)}
+
+
+def pending() -> dict[str, str]:
+    """The entries that no scenario says yet, each with its row."""
+    rows = (FOLDER / "PENDING.md").read_text("utf-8").splitlines()
+    return {row.split("|")[1].strip(): row for row in rows if re.match(r"\| [CS]\d+ \|", row)}
+
+
+def test_every_entry_of_the_corpus_is_a_scenario_or_pending() -> None:
+    assert len(ENTRIES) == 60
+    assert in_sources() | set(pending()) == ENTRIES
+    assert not in_sources() & set(pending())
+    assert len(in_sources()) >= 48
+
+
+def test_every_report_has_its_address() -> None:
+    address = re.compile(r"https://github\.com/\S+/(issues|pull)/\d+")
+    for scenario in builtin_scenarios().values():
+        assert address.search(scenario.source) or not re.search(r"\bC\d+\b", scenario.source), scenario.name
+    for entry, row in pending().items():
+        assert address.search(row) or entry.startswith("S")
+
+
+def named_faulty_pools() -> list[tuple[str, str]]:
+    """The faulty pools that a scenario's comments say make its mistake."""
+    texts = {name: (FOLDER / f"{name}.scenario").read_text("utf-8") for name in builtin_scenarios()}
+    words = {name: set(re.findall(r"\w+", text)) for name, text in texts.items()}
+    return [(name, pool) for name, said in words.items() for pool in MUTANTS if pool in said]
+
+
+def test_many_scenarios_name_the_faulty_pool_that_they_are_about() -> None:
+    assert len(named_faulty_pools()) >= 15
+
+
+@pytest.mark.parametrize(("name", "pool"), named_faulty_pools())
+def test_a_faulty_pool_that_a_scenario_names_is_caught_by_it(name: str, pool: str) -> None:
+    subject = ClassSubject(f"slotcheck.checks.mutants:{pool}", MUTANTS[pool])
+    results = (check_part(part, subject) for part in parts_of([builtin_scenarios()[name]]))
+    assert refuses_bad_caps(subject) or any(result.traces for result in results)
