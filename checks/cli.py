@@ -19,6 +19,7 @@ from rich.table import Table
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
 from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
+from slotcheck.checks.compare_command import compare_command
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import MUTANT_RUNS, MUTANTS, catch
 from slotcheck.checks.report import as_json, as_text, console
@@ -157,6 +158,9 @@ def check_command(
     else:
         console().print(as_text(report, seconds))
     sys.exit(EXIT_CODES[report.verdict])
+
+
+main.add_command(compare_command)
 
 
 @main.command("scenarios")
