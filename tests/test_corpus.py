@@ -16,13 +16,14 @@ from slotcheck.checks.subject import ClassSubject
 FOLDER = resources.files("slotcheck.checks") / "scenarios"
 
 #: The entries of the bug corpus.
-ENTRIES = set(
-    """
-    C01 C02 C04 C05 C08 C10 C12 C13 C14 C15 C17 C18 C20 C22 C23 C25 C26 C28 C29 C31 C32 C35 C36 C38 C39 C41 C42 C43 C44
-    C47 C48 C50 C51 C54 C55 C56 C58 C60 C61 C63 C65 C66 C67 C69 C71 C73 C74 C76 C77 C79 C81 C82 C83 C84 C86 C88
-    S1 S4 S5 S7
-    """.split()
-)
+NUMBERS = {
+    "C": """
+        01 02 04 05 08 10 12 13 14 15 17 18 20 22 23 25 26 28 29 31 32 35 36 38 39 41 42 43 44 47 48 50 51 54 55 56 58
+        60 61 63 65 66 67 69 71 73 74 76 77 79 81 82 83 84 86 88
+    """,
+    "S": "1 4 5 7",
+}
+ENTRIES = {kind + number for kind, numbers in NUMBERS.items() for number in numbers.split()}
 
 
 def in_sources() -> set[str]:
