@@ -24,6 +24,7 @@ from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import MUTANT_RUNS, MUTANTS, catch
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.pymodel.explore import Verdict
@@ -161,6 +162,7 @@ def check_command(
 
 
 main.add_command(compare_command)
+main.add_command(size_command)
 
 
 @main.command("scenarios")
