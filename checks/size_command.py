@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 
 import click
 from rich.console import Group, RenderableType
@@ -27,7 +28,9 @@ _EXPLORED = 200_000  # states at most, unless told otherwise
 @click.argument("scenario", required=False, metavar="[SCENARIO]")
 @click.option("--tree", metavar="TREE", help="Instead of a scenario a tree in its notation, as 'walk(a(a1 a2) b)'.")
 @click.option("--cap", "caps", type=click.IntRange(1), multiple=True, help="Instead of the scenario's caps.")
-@click.option("--each", metavar="SIZE", default="1", show_default=True, help="What a run holds, unless told otherwise.")
+@click.option(
+    "--each", metavar="SIZE", help="What a run holds, unless told otherwise. Without any size, runs are counted."
+)
 @click.option("--level", "by_level", multiple=True, metavar="N=SIZE", help="What each run on level N holds.")
 @click.option("--run", "by_run", multiple=True, metavar="RUN=SIZE", help="What this run holds.")
 @click.option("--explore/--no-explore", default=True, show_default=True, help="Also look for the peak that is reached.")
@@ -37,7 +40,7 @@ def size_command(
     scenario: str | None,
     tree: str | None,
     caps: tuple[int, ...],
-    each: str,
+    each: str | None,
     by_level: tuple[str, ...],
     by_run: tuple[str, ...],
     explore: bool,
@@ -50,7 +53,8 @@ def size_command(
     so its state is at most the sum over the heaviest of these. SIZE is a number of bytes, or one with a unit: 100KB.
     """
     chosen = _chosen(scenario, tree, caps)
-    sizes = _sizes(chosen, each, by_level, by_run)
+    counted = each is None and not by_level and not by_run
+    sizes = {run.name: 1 for run in chosen.runs} if counted else _sizes(chosen, each, by_level, by_run)
     rows: list[tuple[int, Heavy, Seen | None]] = []
     for cap in dict.fromkeys(caps or chosen.caps):
         seen = peak_seen(chosen, sizes, cap, Limits(states=max_states)) if explore else None
@@ -60,7 +64,7 @@ def size_command(
     if form == "json":
         click.echo(json.dumps(_as_json(chosen, rows, verdict), indent=1))
     else:
-        console().print(_as_text(chosen, rows))
+        console().print(_as_text(chosen, rows, "{:,} runs".format if counted else size_text))
         for cap in wrong:
             console().print(Text(f"cap {cap}: more is in flight than the bound allows", style="bold red"))
     sys.exit(EXIT_CODES[verdict])
@@ -79,10 +83,10 @@ def _chosen(name: str | None, tree: str | None, caps: tuple[int, ...]) -> Scenar
         raise BadInput(str(error)) from error
 
 
-def _sizes(scenario: Scenario, each: str, by_level: tuple[str, ...], by_run: tuple[str, ...]) -> dict[str, int]:
+def _sizes(scenario: Scenario, each: str | None, by_level: tuple[str, ...], by_run: tuple[str, ...]) -> dict[str, int]:
     """What each run holds: the general size, then its level's, then its own."""
     levels = levels_of(scenario.runs)
-    sizes = dict.fromkeys(levels, _size("--each", each))
+    sizes = dict.fromkeys(levels, 0 if each is None else _size("--each", each))
     for given in by_level:
         level, _, size = given.partition("=")
         if not level.isdecimal() or int(level) not in levels.values():
@@ -103,7 +107,9 @@ def _size(option: str, text: str) -> int:
         raise BadInput(f"{option}: {error}") from error
 
 
-def _as_text(scenario: Scenario, rows: list[tuple[int, Heavy, Seen | None]]) -> RenderableType:
+def _as_text(
+    scenario: Scenario, rows: list[tuple[int, Heavy, Seen | None]], size_text: Callable[[int], str]
+) -> RenderableType:
     table = Table(box=None, pad_edge=False)
     for title in ("cap", "cap x largest per level", "heaviest paths (the bound)", "reached", "in flight there"):
         table.add_column(title, justify="right" if title != "in flight there" else "left")
