@@ -617,7 +617,10 @@ def test_long_random_histories_keep_a_rule_sound(name: str, rule: Rule) -> None:
     ids, jobs = [*"abcdef"], [None, None, ("j",), ("k", "l"), ("k", "m")]
     met: Counter[str] = Counter()
     for _ in range(100):
-        options = {"order": rng.choice(["fewest_held", "fifo"]), "tie": rng.choice(["served", "oldest"])}
+        options: dict[str, Any] = {
+            "order": rng.choice(["fewest_held", "fifo"]),
+            "tie": rng.choice(["served", "oldest"]),
+        }
         start = state = rule.initial(rng.randint(1, 3), **options)
         for _ in range(60):
             verb = rng.choice(verbs)

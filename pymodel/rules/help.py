@@ -11,7 +11,7 @@ from typing import Any
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.rule import Rule
-from slotcheck.pymodel.rules.state import Draft, Outcome, Refusal, Run, RunId, StackState
+from slotcheck.pymodel.rules.state import Draft, Outcome, Refusal, Run, RunId, StackState, State
 
 __all__ = ["Help", "HelpInline"]
 
@@ -24,7 +24,8 @@ class Help(Rule):
 
     def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> StackState:
         """No worker is at work."""
-        return StackState(*super().initial(cap, order=order, tie=tie, relend=relend), ())
+        state: State = super().initial(cap, order=order, tie=tie, relend=relend)
+        return StackState(*state, ())
 
     def help(self, state: Any, run: RunId) -> Outcome:
         """The run waits for another: its worker takes the queued run that the order picks on top of it."""
