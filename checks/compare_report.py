@@ -151,8 +151,8 @@ def _counts(compared: Comparison) -> dict[str, int]:
         "rows_that_differ": sum(row.agrees is False for row in rows),
         "rows_without_an_expectation": sum(row.expected is None for row in rows),
         "rows_diagnosed": sum(row.diagnosed for row in rows),
-        "states": sum(row.states for row in (*compared.designs, *rows)),
-        "edges": sum(row.edges for row in (*compared.designs, *rows)),
+        "states": sum(row.states for row in compared.designs) + sum(row.states for row in rows),
+        "edges": sum(row.edges for row in compared.designs) + sum(row.edges for row in rows),
     }
 
 

@@ -69,13 +69,14 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
                 for asked, above in _to_be_asked(workload, state, ender):
                     graph.add_edge(asked, above, why=f"{asked} has not asked yet, which is {above}'s to do")
     for stack in getattr(workload.snapshot(state), "stacks", ()):
-        for below, above in pairwise(stack):
-            promised = promised and _is_below(workload, state, above, below)
+        for below, above in pairwise([run for run in stack if facts.runs[run].phase != "parked"]):
             graph.add_edge(below, above, why=f"{below} cannot go on before {above}, which runs on top of it")
-    holders = sorted(run.run for run in facts.unlent)
+    conduct = getattr(workload.calls.subject, "conduct", None)
+    by_level = conduct is not None and conduct.by_level
     for run in facts.state.waiting:
-        for holder in holders:
-            graph.add_edge(run, holder, why=f"{run} waits for a slot, and {holder} holds one")
+        for holder in sorted(facts.unlent):
+            if not by_level or holder.level == facts.runs[run].level:
+                graph.add_edge(run, holder.run, why=f"{run} waits for a slot, and {holder.run} holds one")
     circles = tuple(sorted(_circles(graph), key=lambda circle: (len(circle), circle)))
     if circles:
         first = circles[0]

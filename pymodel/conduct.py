@@ -23,6 +23,13 @@ class Conduct(NamedTuple):
     helps: bool = False
     #: It goes on only while nothing runs on top of it.
     stacked: bool = False
+    #: Its slot is one of its level, so those of other levels are no use to it.
+    by_level: bool = False
+
+    @property
+    def acts(self) -> bool:
+        """Whether what a run does is more or less than its body says."""
+        return self.gives_back or self.helps or self.stacked
 
 
 class ConductedBodies(Bodies):
@@ -45,8 +52,7 @@ class ConductedBodies(Bodies):
             at = self._who(state, action)
             if at is not None:
                 ready.add(at)
-                run = known[self.names[at]]
-                if (conduct.stacked and run.lent) or (conduct.gives_back and run.token == "none"):
+                if not self._may_go_on(known, at):
                     continue
             steps.append(action)
         someone_waits = any(run.phase == "waiting" for run in known.values())
@@ -63,6 +69,14 @@ class ConductedBodies(Bodies):
                 elif conduct.helps and someone_waits:
                     steps.append(("help", name))
         return steps
+
+    def can_finish(self, state: WorkloadState, known: Known, at: int) -> bool:
+        """As `Bodies.can_finish`; a run that may not go on cannot."""
+        return super().can_finish(state, known, at) and self._may_go_on(known, at)
+
+    def _may_go_on(self, known: Known, at: int) -> bool:
+        run = known[self.names[at]]
+        return not ((self.conduct.stacked and run.lent) or (self.conduct.gives_back and run.token == "none"))
 
     def _who(self, state: WorkloadState, action: Action) -> int | None:
         """Whose step it is, of the runs that have resumed: for an ask, the parent whose body asks."""

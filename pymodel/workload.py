@@ -64,7 +64,7 @@ class Workload:
         self.calls = calls
         self._resume_at_grant = resume_at_grant
         conduct = getattr(calls.subject, "conduct", None)
-        self.bodies = ConductedBodies(scenario, conduct) if conduct and any(conduct) else Bodies(scenario)
+        self.bodies = ConductedBodies(scenario, conduct) if conduct and conduct.acts else Bodies(scenario)
         self.names, self.parents = self.bodies.names, self.bodies.parents
         acts = scenario.environment
         self._cancels = self._named(acts, "cancel")
@@ -248,7 +248,7 @@ class Workload:
         return acts
 
     def _can_finish(self, state: WorkloadState, at: int) -> bool:
-        return self.bodies.look_ahead(state, self.calls.runs[state.pool], at)[1] == [("finish", self.names[at])]
+        return self.bodies.can_finish(state, self.calls.runs[state.pool], at)
 
     def _admitted(self, state: WorkloadState, run: str) -> bool:
         known = self.calls.runs[state.pool].get(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.rule import Rule
 from slotcheck.pymodel.rules.state import Draft, Refusal, Run, RunId
@@ -19,6 +20,7 @@ class PerLevel(Rule):
     """
 
     name = "per_level"
+    conduct = Conduct(by_level=True)
 
     def __init__(self, levels: int = 1) -> None:
         self.levels = levels
