@@ -38,6 +38,7 @@ def test_the_first_figures_are_measured() -> None:
     first, memory = next(figures), next(figures)
     assert isinstance(first, Figure)
     assert isinstance(memory, Figure)
+    assert first.value is not None
     assert first.value > 0
     assert memory.counts["runs"] >= 2_000
     told = bench_as_json([first, memory, Exploration("pool", "7 runs", True, False, 10, 20, 30, 0.5)])["timing"]
@@ -54,7 +55,7 @@ def test_the_port_is_measured_beside_the_limiters_in_use() -> None:
         "anyio.CapacityLimiter",
         "trio.CapacityLimiter",
     ]
-    assert all(figure.value > 0 for figure in figures)
+    assert all(figure.value is not None and figure.value > 0 for figure in figures)
 
 
 def test_a_limiter_that_is_not_installed_is_said_not_to_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
