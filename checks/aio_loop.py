@@ -35,16 +35,22 @@ class TaskMade(NamedTuple):
     step: int
 
 
-class _Handle(asyncio.TimerHandle):
-    """A callback, ready or to come."""
+class _Ready(asyncio.Handle):
+    """A callback that is ready."""
+
+    def __init__(self, call: Callable[..., object], args: tuple[Any, ...], loop: StepLoop, context: Context) -> None:
+        super().__init__(call, args, loop, context)
+        self.call, self.args, self.context = call, args, context
+
+
+class _Timer(asyncio.TimerHandle):
+    """A callback for later."""
 
     def __init__(
-        self, when: float, callback: Callable[..., object], args: tuple[Any, ...], loop: StepLoop, context: Context
+        self, when: float, call: Callable[..., object], args: tuple[Any, ...], loop: StepLoop, context: Context
     ) -> None:
-        super().__init__(when, callback, args, loop, context)
-        self.call = callback
-        self.args = args
-        self.context = context
+        super().__init__(when, call, args, loop, context)
+        self.call, self.args, self.context = call, args, context
 
 
 class StepLoop(asyncio.AbstractEventLoop):
@@ -76,8 +82,8 @@ class StepLoop(asyncio.AbstractEventLoop):
         self.steps = 0
         self._eager = eager
         self._now = 0.0
-        self._ready: deque[_Handle] = deque()
-        self._timers: list[tuple[float, int, _Handle]] = []
+        self._ready: deque[_Ready | _Timer] = deque()
+        self._timers: list[tuple[float, int, _Timer]] = []
         self._timers_made = 0
         self._closed = False
 
@@ -121,11 +127,15 @@ class StepLoop(asyncio.AbstractEventLoop):
         """Whether nothing is ready and no timer is set."""
         return self._next() is None
 
+    def ready(self) -> int:
+        """How many callbacks are ready, those cancelled since then included."""
+        return len(self._ready)
+
     def alive(self) -> list[TaskMade]:
         """The tasks that have not ended."""
         return [made for made in self.made if not made.task.done()]
 
-    def _next(self) -> _Handle | None:
+    def _next(self) -> _Ready | _Timer | None:
         """The next callback to run, at the head of those that are ready."""
         ready, timers = self._ready, self._timers
         while True:
@@ -155,7 +165,7 @@ class StepLoop(asyncio.AbstractEventLoop):
     ) -> asyncio.Handle:
         """Have a callback called after all that is ready."""
         self._judge_open()
-        handle = _Handle(self._now, callback, args, self, copy_context() if context is None else context)
+        handle = _Ready(callback, args, self, copy_context() if context is None else context)
         self._ready.append(handle)
         return handle
 
@@ -170,7 +180,7 @@ class StepLoop(asyncio.AbstractEventLoop):
     ) -> asyncio.TimerHandle:
         """Have a callback called at a time."""
         self._judge_open()
-        handle = _Handle(when, callback, args, self, copy_context() if context is None else context)
+        handle = _Timer(when, callback, args, self, copy_context() if context is None else context)
         self._timers_made += 1  # those for the same time are called in the order in which they were set
         heapq.heappush(self._timers, (when, self._timers_made, handle))
         return handle
@@ -188,9 +198,7 @@ class StepLoop(asyncio.AbstractEventLoop):
         self.futures.append(future)
         return future
 
-    def create_task(  # type: ignore[override]
-        self, coro: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
-    ) -> asyncio.Task[T]:
+    def create_task(self, coro: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any) -> asyncio.Task[T]:
         """A task of this loop, with the options of `asyncio.Task`: name, context, eager_start."""
         self._judge_open()
         maker = asyncio.current_task(self)
@@ -232,11 +240,11 @@ class StepLoop(asyncio.AbstractEventLoop):
         """The same."""
         self.faults.append(context)
 
-    def call_soon_threadsafe(self, *args: Any, **options: Any) -> Any:
+    def call_soon_threadsafe(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Refused: a second thread would leave the order of the steps to chance."""
         raise NotImplementedError("a StepLoop has no threads: call_soon_threadsafe is not supported")
 
-    def run_in_executor(self, *args: Any, **options: Any) -> Any:
+    def run_in_executor(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Refused, for the same reason."""
         raise NotImplementedError("a StepLoop has no threads: run_in_executor is not supported")
 

@@ -21,7 +21,7 @@ from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_
 from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
 from slotcheck.checks.generated import generated_scenarios
-from slotcheck.checks.mutants import MUTANT_RUNS, MUTANTS, catch
+from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
 from slotcheck.checks.size_command import size_command
@@ -187,15 +187,15 @@ def scenarios_command(scenarios: tuple[str, ...]) -> None:
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
-    """Check faulty pools, each of which the invariant it is named for must catch.
+    """Check faulty pools and asyncio ports, each of which the invariant it is named for must catch.
 
     Exit code 0: every one was caught; 1: one survived; 3: one survived on forests of fewer runs than the default.
     """
     for name in names:
-        if name not in MUTANTS:
-            near = difflib.get_close_matches(name, MUTANTS, 3, 0.4)
+        if name not in FAULTY:
+            near = difflib.get_close_matches(name, FAULTY, 3, 0.4)
             raise BadInput(f"no mutant {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
-    chosen = names or tuple(MUTANTS)
+    chosen = names or tuple(FAULTY)
     caught = []
     with progress("checking mutants", len(chosen)) as (tell, _):
         for one in catch(chosen, runs):

@@ -4,7 +4,7 @@ Each is what ships with one mistake in it, so that what is caught is the mistake
 like any class: ``slotcheck check --subject slotcheck.checks.mutants:LendsTwice``.
 """
 
-from slotcheck.checks.mutants.catching import MUTANT_RUNS, Caught, catch
+from slotcheck.checks.mutants.catching import FAULTY, MUTANT_RUNS, Caught, catch
 from slotcheck.checks.mutants.pools import (
     MUTANTS,
     AcceptsCapOfZero,
@@ -39,11 +39,35 @@ from slotcheck.checks.mutants.pools import (
     TryAskNeverGrants,
     WaitsInOneQueue,
 )
+from slotcheck.checks.mutants.ports import (
+    PORTS,
+    CancelsNeighbours,
+    ChildrenAskForNothing,
+    DropsCancelledGrant,
+    FaultyPort,
+    ForgetsTask,
+    GivesBackTwice,
+    GroupDoesNotWait,
+    KeepsSlotOnError,
+    LeavesDeadWaiter,
+    LeavesTimer,
+    LosesUnstartedTask,
+    NeverWaits,
+    ResizesBehindTheCore,
+    ResizeWakesNobody,
+    SpawnsBeforeAdmission,
+    SwallowsChildError,
+    WaitsOnWhenCancelled,
+    WakesWrongWaiter,
+)
 
 __all__ = [
+    "FAULTY",
     "MUTANTS",
     "MUTANT_RUNS",
+    "PORTS",
     "Caught",
+    "FaultyPort",
     "Mutant",
     "catch",
     "AcceptsCapOfZero",
@@ -76,4 +100,21 @@ __all__ = [
     "ServesNewestFirst",
     "TryAskNeverGrants",
     "WaitsInOneQueue",
+    "CancelsNeighbours",
+    "ChildrenAskForNothing",
+    "DropsCancelledGrant",
+    "ForgetsTask",
+    "GivesBackTwice",
+    "GroupDoesNotWait",
+    "KeepsSlotOnError",
+    "LeavesDeadWaiter",
+    "LeavesTimer",
+    "LosesUnstartedTask",
+    "NeverWaits",
+    "ResizeWakesNobody",
+    "ResizesBehindTheCore",
+    "SpawnsBeforeAdmission",
+    "SwallowsChildError",
+    "WaitsOnWhenCancelled",
+    "WakesWrongWaiter",
 ]
