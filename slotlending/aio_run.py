@@ -55,7 +55,8 @@ class Run:
 
     _others: tuple[Run, ...]  # the innermost runs of other pools around it, at most one of each, inside out
     _reset: Token[Run | None] | None  # sets the innermost run back at the end of the block
-    _task: ref[Task[Any]] | None  # that asked, or whose body it is; weak, or a task that nobody keeps would never end
+    # The task that asked, or whose body it is, until its block is over. Weak, or a task that nobody keeps never ended.
+    _task: ref[Task[Any]] | None
     _waiter: Future[BaseException | None] | None  # while it waits: None is a grant, else what the wait shall raise
 
     def __init__(self, pool: Pool, name: str = "") -> None:
@@ -183,6 +184,7 @@ class Run:
     def _leave(self) -> None:
         """Its block is over: it is the innermost run no longer, and its slot goes on."""
         pool, reset = self._pool, self._reset
+        self._task = None
         if reset is not None and innermost.get() is self:
             try:
                 innermost.reset(reset)
@@ -198,8 +200,8 @@ class Run:
         return self._task is not None and self._task() is task
 
     def _left_elsewhere(self) -> bool:
-        """Its block is over, and was left in another context than it was entered in."""
-        return self._reset is not None and self.phase != IN_FLIGHT
+        """Its block is over, and ended in another context than it began in, or inside a block that began later."""
+        return self._reset is not None and self._task is None and self.phase != IN_FLIGHT
 
 
 class Slot:

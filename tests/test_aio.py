@@ -200,6 +200,27 @@ def test_a_late_child_asks_without_a_parent_in_the_job_of_the_run_that_ended() -
     run(main())
 
 
+def test_a_child_of_a_run_that_was_finished_early_is_a_late_one() -> None:
+    async def main() -> None:
+        pool = aio.Pool(2)
+
+        async def body(own: aio.Run) -> None:
+            with own:
+                own.finish()
+                assert aio.current_run() is own
+                late = await pool.ask()
+                assert (late.parent, late.job) == (None, ("a", "inner"))
+                late.finish()
+
+        async with pool.slot(job=("a", "outer")) as outer:
+            with pytest.raises(NotKnown):
+                await body(await pool.ask(job=("a", "inner")))
+            assert aio.current_run() is outer
+        assert is_idle(pool)
+
+    run(main())
+
+
 def test_a_child_of_a_parked_run_is_a_late_one() -> None:
     async def main() -> None:
         pool = aio.Pool(1)
@@ -350,6 +371,7 @@ def test_a_cancelled_waiter_leaves_the_queues() -> None:
             first, second, third = (asyncio.create_task(holds(pool, go, name=name)) for name in "abc")
             await turns()
             assert words(pool.statistics().waiters) == ["b", "c"]
+            assert pool.explain().other_waits is None  # the run around them does not wait for them
             second.cancel()
             await turns()
             assert second.cancelled()
@@ -1343,6 +1365,31 @@ def test_an_outsider_who_starts_a_child_in_a_group_that_ends(granted: bool) -> N
     run(main())
 
 
+def test_an_outsider_who_is_refused_and_granted_in_one_step() -> None:
+    async def main() -> None:
+        pool = aio.Pool(2)
+        async with pool.slot("own") as own:
+            lent = await pool.ask("lent")
+            group = pool.group("group", parent=None)
+            async with group:
+                task = asyncio.create_task(outsider(group, own))
+                await turns()
+                (waiting,) = pool.statistics().waiters
+                assert waiting.parent is own
+            assert (waiting.phase, waiting.token) == ("in_flight", "pool")  # the slot of the group
+            with pytest.raises(aio.GroupNotOpen):
+                await task
+            assert words(run for run, _ in pool.statistics().borrowers) == ["own", "lent"]
+            lent.finish()
+        assert is_idle(pool)
+
+    async def outsider(group: aio.Group, own: aio.Run) -> None:
+        innermost.set(own)
+        await group.start(asyncio.sleep, 0)
+
+    run(main())
+
+
 def test_an_outsider_between_the_last_child_and_the_end() -> None:
     async def main() -> None:
         pool = aio.Pool(2)
@@ -1858,6 +1905,19 @@ def test_a_long_wait_is_told_once() -> None:
         assert words(wait.run for wait in one.explanation.slot_waits) == ["long"]
         assert str(one).startswith("<Run long> has waited 5 s for a slot: 1 of 1 slots taken")
         assert "<Run long> waits for a pool slot, held by <Run holder>" in str(one)
+
+    run(main())
+
+
+def test_a_wait_that_ends_as_it_becomes_long_is_not_told() -> None:
+    async def main() -> None:
+        told: list[aio.LongWait] = []
+        pool = aio.Pool(1, long_wait=5, on_long_wait=told.append)
+        holder = await pool.ask(parent=None)
+        asyncio.get_running_loop().call_later(5, holder.finish)  # set before the timer of the wait
+        (await pool.ask(parent=None)).finish()
+        assert asyncio.get_running_loop().time() == 5
+        assert not told
 
     run(main())
 
