@@ -16,6 +16,7 @@ from contextlib import redirect_stdout
 import click
 from rich.table import Table
 
+from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
 from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
@@ -162,6 +163,7 @@ def check_command(
 
 
 main.add_command(compare_command)
+main.add_command(asyncio_command)
 main.add_command(size_command)
 
 
