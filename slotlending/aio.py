@@ -46,8 +46,8 @@ first step on the coroutine of that task. Between its making and its first step 
 `Pool.__aexit__` is looked up anew for every ``async with pool:``, and what is found ends the run of that block and no
 other, so a block may end in any task, context and order (generators, tasks that nobody kept).
 
-**Parents.** One context variable holds the innermost run; a run knows the innermost runs of other pools around it. A
-task copies its context when it is made, so children find their parent by themselves. An innermost run that has ended
+**Parents.** One context variable holds the innermost run of each pool, inside out. A task copies its context when it is
+made, so children find their parent by themselves. An innermost run that has ended
 is no parent: its late child asks without one, in its job (R2). A block that ends in another context than it began in
 cannot set the variable back where it began; there its run is passed over when a parent is looked for.
 

@@ -613,8 +613,8 @@ def test_finish_is_once() -> None:
         single.finish()
         with pytest.raises(NotKnown):
             single.finish()
-        with pytest.raises(NotKnown), single:
-            raise AssertionError
+        with pytest.raises(NotKnown, match="cannot be entered"), single:
+            pass
         with pytest.raises(NotKnown):
             async with pool as own:
                 own.finish()
@@ -724,12 +724,16 @@ def test_generators_that_end_out_of_order(way: str) -> None:
     run(main())
 
 
-def test_a_task_that_nobody_keeps_gives_its_slot_back() -> None:
+@pytest.mark.parametrize("way", ["pool", "slot", "with"])
+def test_a_task_that_nobody_keeps_gives_its_slot_back(way: str) -> None:
     async def main() -> None:
         pool = aio.Pool(2)
 
         async def forgotten() -> None:
-            async with pool:
+            if way == "with":
+                with await pool.ask():
+                    await asyncio.get_running_loop().create_future()
+            async with pool if way == "pool" else pool.slot():
                 await asyncio.get_running_loop().create_future()
 
         async with pool as own:
@@ -791,12 +795,13 @@ def test_a_pool_on_an_exit_stack(where: str) -> None:
 def test_a_pool_entered_by_hand() -> None:
     async def main() -> None:
         pool = aio.Pool(2)
-        assert hasattr(pool, "__aexit__")
         async with pool as outer:
-            own = await pool.__aenter__()
-            assert own.parent is outer
-            await pool.__aexit__(None, None, None)
-            assert (own.phase, outer.phase) == ("ended", "in_flight")
+            for looked_up in (False, True):
+                assert not looked_up or hasattr(pool, "__aexit__")
+                own = await pool.__aenter__()
+                assert own.parent is outer
+                await pool.__aexit__(None, None, None)
+                assert (own.phase, outer.phase) == ("ended", "in_flight")
         with pytest.raises(aio.Misuse, match="not been entered"):
             await pool.__aexit__(None, None, None)
         assert is_idle(pool)
@@ -1384,7 +1389,7 @@ def test_an_outsider_who_is_refused_and_granted_in_one_step() -> None:
         assert is_idle(pool)
 
     async def outsider(group: aio.Group, own: aio.Run) -> None:
-        innermost.set(own)
+        innermost.set((own,))
         await group.start(asyncio.sleep, 0)
 
     run(main())
@@ -1536,7 +1541,9 @@ def test_another_loop_is_refused() -> None:
 
 def test_no_loop_is_refused() -> None:
     pool = aio.Pool(2, name="p")
-    for call in (pool.try_ask, partial(pool.ask().send, None), partial(pool.slot().__aenter__().send, None)):
+    asks = (pool.ask(), pool.slot().__aenter__(), pool.__aenter__())
+    calls: list[Callable[[], Any]] = [pool.try_ask, *(partial(coro.send, None) for coro in asks)]
+    for call in calls:
         with pytest.raises(aio.NoRunningLoop, match="'p'"):
             call()
     pool.resize(3)  # before the first use anybody may
@@ -1546,7 +1553,7 @@ def test_no_loop_is_refused() -> None:
 
     with asyncio.Runner() as runner:
         held = runner.run(main())
-        for call in (partial(pool.try_ask), held.finish, partial(pool.resize, 4)):
+        for call in (pool.try_ask, held.finish, partial(pool.resize, 4)):
             with pytest.raises(aio.NoRunningLoop):
                 call()
         assert (pool.statistics().in_flight, pool.held(()), pool.explain().taken) == (1, 1, 1)
@@ -1602,7 +1609,7 @@ def test_a_block_that_ends_in_another_thread() -> None:
             assert pool.core.statistics().waiting == 1  # handed over to the loop
             go.set()
             await waiter
-            innermost.set(None)
+            innermost.set(())
         assert is_idle(pool)
 
     asyncio.run(main())
@@ -2035,7 +2042,8 @@ def test_a_chain_of_tasks_each_begun_by_the_last_keeps_nothing(pools: int) -> No
     """Contexts are copied from task to task. With 0 each link has a pool of its own."""
 
     async def main() -> None:
-        known = [aio.Pool(3) for _ in range(pools)]
+        known = [aio.Pool(4) for _ in range(pools)]
+        busy = [await pool.ask(parent=None) for pool in known]
         done = asyncio.Event()
         most = 0
 
@@ -2052,7 +2060,24 @@ def test_a_chain_of_tasks_each_begun_by_the_last_keeps_nothing(pools: int) -> No
 
         await asyncio.create_task(link(0))
         await done.wait()
-        assert most < 12
+        assert most < 14
+        for other in busy:
+            other.finish()
+
+    run(main())
+
+
+def test_generators_left_half_way_do_not_pile_up() -> None:
+    async def main() -> None:
+        pool = aio.Pool(3)
+        async with pool as own:
+            for _ in range(100):
+                async for _ in numbers(pool, "pool"):
+                    break
+                await turns(3)
+            assert aio.current_run() is own
+            assert alive() < 10
+        assert is_idle(pool)
 
     run(main())
 
