@@ -221,7 +221,7 @@ class Watch:
         self._changed = True
         run = args.get("run")
         if verb == "ask" and self._to_ask:
-            self._names[run] = self._to_ask.pop(asyncio.current_task(self.loop), None) or plain_name(run)
+            self._names[run] = self._to_ask.pop(asyncio.current_task(self.loop), "") or plain_name(run)
         name = "" if verb == "resize" else self._name(run)
         refused = None if error is None else getattr(error, "code", None)
         if error is not None:

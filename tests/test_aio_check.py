@@ -151,6 +151,18 @@ def test_a_program_that_hangs_or_never_ends_is_found() -> None:
     assert "goes on" in played.faults["NoTaskLeft"][0]
 
 
+def test_a_port_that_wants_to_end_the_process_does_not() -> None:
+    class Exits(aio.Pool):
+        """Has enough."""
+
+        def _finish(self, run: aio.Run) -> None:
+            super()._finish(run)
+            raise SystemExit(0)
+
+    played = play(program(1, "gather", "a"), Port("x", Exits, aio.current_run))
+    assert "SystemExit" in played.faults["NothingHidden"][0]
+
+
 def test_an_error_in_the_wrong_form_or_of_the_port_is_found() -> None:
     class Wraps(aio.Pool):
         """An error comes out of its blocks as another one."""
@@ -247,6 +259,31 @@ def test_a_violation_is_told_with_its_trace_and_ends_with_1() -> None:
     )
     (violation,) = told["violations"]
     assert violation["trace"]["events"][-1] == "finish a -> b admitted on a pool slot"
+
+
+def test_peaks_and_memory_are_told_beside_the_figures_of_the_post(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slotcheck.checks.aio_suite.TREES", TREES[:1])
+    monkeypatch.setattr("slotcheck.checks.aio_command._MILLION", 2_000)
+    args = ("--runs", "1", "--odd-runs", "0", "--pairs-runs", "0", "--jobs", "1", "--million")
+    result = run(*args)
+    assert result.exit_code == 0, result.output
+    assert "2 = 2      7 = 7           2 = 2               7      8" in result.stdout
+    assert "2,000 tasks through one pool" in result.stdout
+    told = json.loads(run(*args, "--format", "json").stdout)
+    assert told["trees"][0]["exact_maximum_in_flight"] == 7
+    assert told["growth"]["tasks"] == 2_000
+    assert told["timing"]["seconds"] > 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="tasks start eagerly from 3.12 on")
+def test_eager_tasks_hold_too() -> None:
+    report = check_port(AioSettings(runs=2, odd_runs=2, pairs_runs=1, eager=True), trees=False)
+    assert report.verdict is Verdict.HOLDS, report.violations
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="tasks start eagerly from 3.12 on")
+def test_eager_tasks_are_refused_where_there_are_none() -> None:
+    assert run("--eager").exit_code == 2
 
 
 def test_what_was_not_looked_at_or_cut_short_is_undetermined() -> None:
