@@ -368,9 +368,9 @@ def _short(text: object, most: int = _LONGEST) -> str:
     return kept
 
 
-def _width(text: str) -> int:
-    """How many narrow characters wide it is."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+def _width(text: str) -> float:
+    """How many characters of ordinary width it is as wide as."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1.65 if char in "WMmw@%" else 1.0 for char in text)
 
 
 def _text(text: object, most: int = 200) -> str:
