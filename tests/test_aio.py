@@ -203,18 +203,25 @@ def test_a_late_child_asks_without_a_parent_in_the_job_of_the_run_that_ended() -
 def test_a_child_of_a_run_that_was_finished_early_is_a_late_one() -> None:
     async def main() -> None:
         pool = aio.Pool(2)
+        seen: list[Any] = []
 
         async def body(own: aio.Run) -> None:
             with own:
                 own.finish()
-                assert aio.current_run() is own
+                seen.append(aio.current_run())
                 late = await pool.ask()
-                assert (late.parent, late.job) == (None, ("a", "inner"))
+                seen.append((late.parent, late.job))
                 late.finish()
+                async for _ in numbers(pool, "slot"):
+                    break
+                await turns(3)
+                seen.append(aio.current_run())
 
         async with pool.slot(job=("a", "outer")) as outer:
+            own = await pool.ask(job=("a", "inner"))
             with pytest.raises(NotKnown):
-                await body(await pool.ask(job=("a", "inner")))
+                await body(own)
+            assert seen == [own, (None, ("a", "inner")), own]
             assert aio.current_run() is outer
         assert is_idle(pool)
 
@@ -1424,6 +1431,24 @@ def test_an_outsider_between_the_last_child_and_the_end() -> None:
     run(main())
 
 
+def test_a_group_that_cannot_be_entered_gives_its_slot_back() -> None:
+    async def main() -> None:
+        pool = aio.Pool(1)
+        raised = asyncio.get_running_loop().create_future()
+
+        def callback() -> None:  # where there is no task that a group could cancel
+            try:
+                pool.group().__aenter__().send(None)
+            except RuntimeError as error:
+                raised.set_result(error)
+
+        asyncio.get_running_loop().call_soon(callback)
+        assert "task" in str(await raised)
+        assert is_idle(pool)
+
+    run(main())
+
+
 def test_a_group_of_a_run_that_is_there_asks_for_no_slot() -> None:
     async def main() -> None:
         pool = aio.Pool(1)
@@ -1866,24 +1891,34 @@ def test_explain_takes_waits_that_the_user_knows() -> None:
     run(main())
 
 
-def test_a_nested_ask_in_the_same_task_is_a_wait_of_the_run_around_it() -> None:
+@pytest.mark.parametrize("way", ["block", "start", "start_soon"])
+def test_a_nested_ask_in_the_same_task_is_a_wait_of_the_run_around_it(way: str) -> None:
     async def main() -> None:
         pool = aio.Pool(1)
         go = asyncio.Event()
 
+        async def outer() -> None:
+            own = aio.current_run()
+            task = asyncio.create_task(holds(pool, go, name="child"))
+            await turns()
+            async with pool.slot("inner") as inner:
+                assert inner.parent is own
+            await task
+
         async def body() -> None:
-            async with pool.slot("outer") as outer:
-                task = asyncio.create_task(holds(pool, go, name="child"))
-                await turns()
-                async with pool.slot("inner"):
-                    assert aio.current_run().parent is outer
-                await task
+            if way == "block":
+                async with pool.slot("outer"):
+                    await outer()
+            else:
+                async with pool.group("top") as group:
+                    await start_in(group, way, outer)
 
         task = asyncio.create_task(body())
-        await turns(2)
+        await turns(5)
         (waiting,) = pool.statistics().waiters
-        ((run, wait),) = pool.explain().other_waits or ()
-        assert (run.name, wait) == ("outer", Wait.on_run(waiting))  # type: ignore[attr-defined]
+        waits = dict(pool.explain().other_waits or ())
+        assert waits.pop(waiting.parent) == Wait.on_run(waiting)
+        assert words(waits) == ([] if way == "block" else ["top"])
         go.set()
         await task
         assert is_idle(pool)
