@@ -56,7 +56,7 @@ PORT_WITNESSES: dict[str, int] = {
 
 _new: Any = tuple.__new__  # makes a NamedTuple without its slower constructor: there are hundreds of thousands
 
-_SLACK = 2  # turns of the loop that may pass between the end of a task and the return of its slot
+_SLACK = 1  # turns of the loop that may pass between the end of a task and the return of its slot
 
 
 class Boom(Exception):
