@@ -20,7 +20,7 @@ from slotcheck.checks.generated import forests
 from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["FORMS", "Form", "Port", "Program", "Stage", "programs_of"]
+__all__ = ["FORMS", "LONG_WAIT", "Form", "Port", "Program", "Stage", "programs_of"]
 
 
 class Port(NamedTuple):
@@ -42,7 +42,12 @@ class Form(NamedTuple):
     grouped: bool = True
     #: Whether a child's task is made only once the child is admitted.
     spawn_waits: bool = False
+    #: Whether the pool tells of long waits. No time passes, so its timers must all be gone in the end.
+    tells_long_waits: bool = False
 
+
+#: Seconds.
+LONG_WAIT = 60.0
 
 FORMS: dict[str, Form] = {
     form.name: form
@@ -55,7 +60,7 @@ FORMS: dict[str, Form] = {
         Form(
             "shared", "one group of the pool for each root: runs start their children there", "root", spawn_waits=True
         ),
-        Form("hand", "ask and finish by hand, the parent named, children in an asyncio.TaskGroup"),
+        Form("hand", "ask and finish by hand, the parent named; the pool tells of long waits", tells_long_waits=True),
         Form("try", "try_ask in a loop and a with block, children in an asyncio.TaskGroup"),
         Form("apart", "async with pool.slot, parents that end before their children", "nobody", grouped=False),
     )
@@ -169,7 +174,10 @@ class Stage:
         self.program = program
         self.port = port
         self.form = FORMS[program.form]
-        self.pool = port.cls(program.cap, relend=True) if program.relend else port.cls(program.cap)
+        options: dict[str, Any] = {"relend": True} if program.relend else {}
+        if self.form.tells_long_waits:
+            options |= {"long_wait": LONG_WAIT, "on_long_wait": lambda _: None}
+        self.pool = port.cls(program.cap, **options)
         self.children = program.children
         self.watch = Watch(
             loop,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from slotcheck.checks.aio_check import AioTrace, ProgramResult, Ways, check_programs
-from slotcheck.checks.aio_programs import FORMS, Port, Program, programs_of
+from slotcheck.checks.aio_programs import FORMS, LONG_WAIT, Port, Program, programs_of
 from slotcheck.checks.aio_trees import TREES, Growth, TreeResult, grow_tree
 from slotcheck.checks.aio_watch import LATE_CHILD, PORT_INVARIANTS, PORT_WITNESSES, TWO_WOKEN
 from slotcheck.checks.invariants import STATES
@@ -129,11 +129,11 @@ def resolve_port(spec: str) -> Port:
         raise SubjectError(f"{spec} lacks {', '.join(missing)}: a port has the calls of slotlending.aio.Pool")
     try:
         cls(1).core.snapshot()
-        cls(1, relend=True)
+        cls(1, relend=True, long_wait=LONG_WAIT, on_long_wait=lambda _: None)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        told = "a port is made as Class(cap, relend=...), and its core is a slotlending.Pool"
+        told = "a port is made as Class(cap, relend=, long_wait=, on_long_wait=), and its core is a slotlending.Pool"
         raise SubjectError(f"{spec} raised {type(error).__name__}: {error} ({told})") from error
     return Port(spec, cls, getattr(module, "current_run", aio.current_run))
 
