@@ -105,7 +105,7 @@ def test_a_class_of_ones_own_is_checked_beside_folders_of_the_same_names(install
 
 def test_the_core_has_no_dependencies_and_no_input_or_output() -> None:
     core = {"__future__", "collections", "heapq", "typing", "slotlending"}
-    of_port = {"asyncio", "contextvars", "functools", "logging", "threading", "types", "weakref"}
+    of_port = {"asyncio", "contextlib", "contextvars", "functools", "logging", "threading", "types", "weakref"}
     for path in (ROOT / "slotlending").glob("*.py"):
         allowed = core | of_port if path.name.startswith("aio") else core
         for node in ast.walk(ast.parse(path.read_text())):
@@ -145,5 +145,5 @@ def test_the_asyncio_program_of_the_readme_runs() -> None:
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    (command,) = re.findall(r"^python3 -m venv .*pytest$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    (command,) = re.findall(r"^python3 -m venv .*pytest -n auto$", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert command in (ROOT / ".ci" / "run").read_text()
