@@ -105,9 +105,8 @@ def test_a_class_of_ones_own_is_checked_beside_folders_of_the_same_names(install
 
 def test_the_core_has_no_dependencies_and_no_input_or_output() -> None:
     core = {"__future__", "collections", "heapq", "typing", "slotlending"}
-    of_port = {"asyncio", "contextlib", "contextvars", "functools", "logging", "threading", "types", "weakref"}
     for path in (ROOT / "slotlending").glob("*.py"):
-        allowed = core | of_port if path.name.startswith("aio") else core
+        allowed = sys.stdlib_module_names | core if path.name.startswith("aio") else core
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
