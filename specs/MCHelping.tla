@@ -1,0 +1,7 @@
+------------------------------- MODULE MCHelping -------------------------------
+\* Models of Helping.  See MCTrees.
+EXTENDS Helping, MCTrees
+
+MCScenarios ==
+  Family({Chain4, Star4, Comb6, Binary7}, {1, 2}, {FALSE}, Plain)
+=============================================================================
