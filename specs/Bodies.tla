@@ -46,9 +46,7 @@ Here == DOMAIN scenario.parent                 \* the runs of this scenario
 Above(r) == scenario.parent[r]
 Children(r) == {c \in Here : scenario.parent[c] = r}
 
-BodiesOK ==
-  /\ ScenarioOK(scenario)
-  /\ progress \in [Here -> {"idle", "asked", "resumed", "ended"}]
+BodiesOK == progress \in [Here -> {"idle", "asked", "resumed", "ended"}]
 
 BodiesInit ==
   /\ scenario \in Scenarios

@@ -1,0 +1,141 @@
+"""Running TLC: each run in a folder of its own, within a time limit, several at a time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from slotcheck.checks.tlc.config import Config, ConfigError, judge_config, read_config, read_definitions
+from slotcheck.checks.tlc.messages import read_messages
+from slotcheck.checks.tlc.outcome import FAILED, Outcome, judge_output
+from slotcheck.checks.tlc.tool import Tool
+
+__all__ = ["MEMORY", "Run", "run_config"]
+
+MEMORY = 2_000  # MiB of heap
+
+_STARTED = "@!@!@STARTMSG 2189"  # TLC computes initial states: the Java runtime is up and the modules are read
+_TAIL = 2_000  # characters
+
+
+class Run(NamedTuple):
+    """One run of one configuration."""
+
+    name: str
+    config: Config
+    outcome: Outcome
+    #: From the start to the first state, and to the end.
+    seconds_to_start: float
+    seconds: float
+    #: The state graph, if it was asked for and TLC searched all of it; the caller removes it.
+    graph: Path | None = None
+
+
+def run_config(
+    tool: Tool,
+    specs: Path,
+    module: str,
+    name: str,
+    *,
+    seconds: float,
+    memory: int = MEMORY,
+    graph_to: Path | None = None,
+    more: tuple[str, ...] = (),
+) -> Run:
+    """Run one configuration of the modules in a folder.
+
+    Args:
+        seconds: after which it is ended, and failed.
+        graph_to: a folder for the state graph in DOT.
+        more: further arguments for TLC. None of them can make a run hold that would not: what is judged is what TLC
+            says. For the tests of just that.
+
+    Raises:
+        ConfigError: it would check nothing, or less than it seems to.
+    """
+    config = read_config(_read(specs / f"{name}.cfg"))
+    judge_config(config, read_definitions(specs, module))
+    folder = Path(tempfile.mkdtemp(prefix=f"slotcheck-{name}-"))
+    try:
+        for path in (*specs.glob("*.tla"), specs / f"{name}.cfg"):
+            shutil.copy(path, folder)
+        arguments = ["-tool", "-deadlock", "-workers", "1", "-fp", "0", "-metadir", str(folder / "states")]
+        graph = None if graph_to is None else graph_to / f"{name}.dot"
+        if graph is not None:
+            arguments += ["-dump", "dot,actionlabels", str(graph)]
+        arguments += [*more, "-config", f"{name}.cfg", module]
+        outcome, to_start, took = _run(tool, folder, config, tuple(arguments), seconds, memory)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if graph is not None and not graph.is_file():
+        graph = None
+    return Run(name, config, outcome, to_start, took, graph)
+
+
+def _run(
+    tool: Tool, folder: Path, config: Config, arguments: tuple[str, ...], seconds: float, memory: int
+) -> tuple[Outcome, float, float]:
+    command = tool.command(folder, arguments, memory=memory)
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=tool.environment(folder, memory=memory),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Outcome(FAILED, f"cannot run {command[0]}: {error}"), 0.0, 0.0
+    lines: list[str] = []
+    started: list[float] = []
+    assert process.stdout is not None
+    reader = threading.Thread(target=_read_lines, args=(process.stdout, lines, started), daemon=True)
+    reader.start()
+    late = False
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        late = True
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    reader.join(5)
+    took = time.monotonic() - began
+    to_start = started[0] - began if started else took
+    if late:
+        return Outcome(FAILED, f"not done after {seconds:g} s"), to_start, took
+    output = "".join(lines)
+    return judge_output(read_messages(output), config, process.returncode, _outside(output)), to_start, took
+
+
+def _read_lines(stream: IO[str], lines: list[str], started: list[float]) -> None:
+    for line in stream:
+        lines.append(line)
+        if not started and line.startswith(_STARTED):
+            started.append(time.monotonic())
+
+
+def _outside(output: str) -> str:
+    """What was said outside of messages, without the parser's list of files: the reason of a crash is in it."""
+    rest = re.sub(r"@!@!@STARTMSG.*?@!@!@ENDMSG[^\n]*\n", "", output, flags=re.DOTALL)
+    told = [line for line in rest.splitlines() if not line.startswith(("Parsing file", "Semantic processing"))]
+    return "\n".join(told)[-_TAIL:]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path.name}: {error.strerror}") from error
