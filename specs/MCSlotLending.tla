@@ -2,16 +2,19 @@
 \* Models of SlotLending, each a set of scenarios.  See MCTrees.
 EXTENDS SlotLending, MCTrees
 
-\* The default: every tree, each act, on trees small enough for seconds.
+\* The default: every kind of tree and every act, small enough for seconds.
 MCScenarios ==
-  Family({Chain4, Comb6, Binary7, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, Plain)
-    \cup Family({Star4}, {1, 2}, BOOLEAN, Plain)
-    \cup Family({Chain3, Fork, ThreeRoots5}, {1, 2}, BOOLEAN, WithCancel)
+  Family({Chain4}, MCCaps, BOOLEAN, Plain)
+    \cup Family({Comb6, Binary7, TwoPairs, ThreeChains}, {2}, BOOLEAN, Plain)
+    \cup Family({Star4}, {1}, BOOLEAN, Plain)
+    \cup Family({Chain3, Fork, TwoChains}, {1, 2}, BOOLEAN, WithCancel)
     \cup Family({Chain3, Fork}, {1, 2}, BOOLEAN, WithEarly)
     \cup Family({Pair}, {1, 2}, BOOLEAN, WithAll)
-    \cup Family({Fork}, {2}, BOOLEAN, Resized(2, Plain))
+    \cup Family({Pair}, {1, 2}, BOOLEAN, Resized(2, Plain))
 
 \* Bigger ones.
+MCPlainScenarios ==
+  Family({Star4, Comb6, Binary7, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, Plain)
 MCCancelScenarios ==
   Family({Chain4, Star4, Comb6, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, WithCancel)
 MCEarlyScenarios ==

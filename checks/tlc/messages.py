@@ -9,9 +9,7 @@ __all__ = ["BUG", "ERROR", "INFORMATION", "STATE", "WARNING", "Message", "read_m
 
 INFORMATION, ERROR, BUG, WARNING, STATE = 0, 1, 2, 3, 4  # severities
 
-_MESSAGE = re.compile(
-    r"^@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)^@!@!@ENDMSG \1 @!@!@$", re.MULTILINE | re.DOTALL
-)
+_MESSAGE = re.compile(r"^@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)^@!@!@ENDMSG \1 @!@!@$", re.MULTILINE | re.DOTALL)
 
 
 class Message(NamedTuple):
@@ -24,6 +22,4 @@ class Message(NamedTuple):
 
 def read_messages(output: str) -> list[Message]:
     """The messages in a run's output, in order. What stands outside of them, the parser's chatter, is left out."""
-    return [
-        Message(int(code), int(severity), text.strip("\n")) for code, severity, text in _MESSAGE.findall(output)
-    ]
+    return [Message(int(code), int(severity), text.strip("\n")) for code, severity, text in _MESSAGE.findall(output)]

@@ -67,9 +67,7 @@ def judge_output(messages: Sequence[Message], config: Config, exit_code: int | N
     errors = [message for message in messages if message.severity in (ERROR, BUG) and message.code not in _TELLS_TRACE]
     violations = [message for message in errors if message.code in (*_NAMED, _DEADLOCK, _TEMPORAL)]
     others = [message for message in errors if message not in violations]
-    warnings = [
-        message for message in messages if message.severity == WARNING and message.code != _SLOWER_COLLECTOR
-    ]
+    warnings = [message for message in messages if message.severity == WARNING and message.code != _SLOWER_COLLECTOR]
     if others:
         return failed(f"TLC says ({others[0].code}): {_line(others[0].text)}")
     if warnings:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -109,7 +111,7 @@ def _run(
         late = True
     finally:
         if process.poll() is None:
-            process.kill()
+            _kill(process)
             process.wait()
     reader.join(5)
     took = time.monotonic() - began
@@ -118,6 +120,14 @@ def _run(
         return Outcome(FAILED, f"not done after {seconds:g} s"), to_start, took
     output = "".join(lines)
     return judge_output(read_messages(output), config, process.returncode, _outside(output)), to_start, took
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a run with all that it started: a ``tlc`` on the PATH is a script that starts Java."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)  # a session of its own, so a group of its own
+    else:
+        process.kill()
 
 
 def _read_lines(stream: IO[str], lines: list[str], started: list[float]) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["ValueFormError", "read_state"]
+__all__ = ["ValueFormError", "read_state", "read_states"]
 
 # A function over 1 .. n is printed as a sequence. Sets, and functions over anything else, are in no state of ours: they
 # are not understood, and said to be so.
 _FIELD = re.compile(r"(\w+) \|->")
-_VARIABLE = re.compile(r"(?:^|\n)\s*/\\ (\w+) = ")
-_ONLY = re.compile(r"^\s*(\w+) = ")
+_VARIABLE = re.compile(r"/\\ (\w+) =")
+_ONLY = re.compile(r"(?:^|(?<=\x1e))\s*(\w+) =")
+_BRACKETS = (("[", "{"), ("]", "}"), ("<<", "["), (">>", "]"), ("TRUE", "true"), ("FALSE", "false"))
+_END = "\x1e"  # ends a state; in none of them
 
 
 class ValueFormError(ValueError):
@@ -25,15 +28,27 @@ def read_state(text: str) -> dict[str, Any]:
     Raises:
         ValueFormError: it holds a value that is neither number, string, boolean, sequence nor record.
     """
-    told = "".join(text.replace("[", "{").replace("]", "}").replace("<<", "[").replace(">>", "]"))
-    told = _FIELD.sub(r'"\1":', told).replace("TRUE", "true").replace("FALSE", "false")
-    if _VARIABLE.search(told):
+    return read_states([text])[0]
+
+
+def read_states(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Many states at once, which is several times faster: they are turned into one JSON text."""
+    if not texts:
+        return []
+    if any("{" in text for text in texts):
+        raise ValueFormError("a set, or a function over something else than 1 .. n, is not understood")
+    told = _END.join(texts)
+    for old, new in _BRACKETS:
+        told = told.replace(old, new)
+    told = _FIELD.sub(r'"\1":', told)
+    if "/\\" in texts[0]:
         told = _VARIABLE.sub(r',"\1":', told)
-    else:
+    else:  # a single variable
         told = _ONLY.sub(r',"\1":', told)
+    states = [state.lstrip().removeprefix(",") for state in told.split(_END)]
     try:
-        state = json.loads("{" + told.lstrip().removeprefix(",") + "}")
+        read = json.loads("[{" + "},{".join(states) + "}]")
     except json.JSONDecodeError as error:
-        raise ValueFormError(f"not understood: {text!r}") from error
-    assert isinstance(state, dict)
-    return state
+        raise ValueFormError(f"not understood: {texts[0]!r}{' and more' if len(texts) > 1 else ''}: {error}") from error
+    assert isinstance(read, list)
+    return read
