@@ -33,7 +33,7 @@ MCLivenessScenarios ==
 MCWitnessScenarios ==
   Family({Chain3, Pair}, {1}, {FALSE}, WithAll)
     \cup Family({Pair, TwoChains}, {2}, BOOLEAN, WithCancel)
-    \cup Family({Pair}, {1}, {FALSE}, Resized(1, Plain))
+    \cup Family({ThreeRoots}, {1}, {FALSE}, Resized(1, Plain))
 
 -----------------------------------------------------------------------------
 \* Witnesses: each of these must be violated.

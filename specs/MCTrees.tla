@@ -18,6 +18,7 @@ Comb6       == <<0, 1, 1, 3, 3, 5>>
 Binary7     == <<0, 1, 1, 2, 2, 3, 3>>
 TwoChains   == <<0, 1, 0, 3>>
 TwoPairs    == <<0, 1, 1, 0, 4, 4>>
+ThreeRoots  == <<0, 0, 0>>
 ThreeRoots5 == <<0, 1, 0, 3, 0>>
 ThreeChains == <<0, 1, 0, 3, 0, 5>>
 

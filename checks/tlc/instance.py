@@ -55,7 +55,9 @@ class Instance(NamedTuple):
     def scenario(self) -> Scenario:
         """The same for the explorer."""
         names = self.names
-        runs = tuple(RunSpec(name, names[above - 1] if above else None) for name, above in zip(names, self.parent))
+        runs = tuple(
+            RunSpec(name, names[above - 1] if above else None) for name, above in zip(names, self.parent, strict=True)
+        )
         acts = [Act("cancel")] * self.cancel + [Act("finish")] * self.early
         if self.resizes:
             acts += [Act("resize", cap=cap) for cap in CAPS]
@@ -112,7 +114,8 @@ def action_between(name: str, names: list[str], before: Mapping[str, Any], after
     if verb == "resize":
         cap = after["pool"]["cap"]
         return (verb, cap) if cap != before["pool"]["cap"] else None
-    moved = [at for at, (one, two) in enumerate(zip(before["progress"], after["progress"])) if one != two]
+    both = zip(before["progress"], after["progress"], strict=True)
+    moved = [at for at, (one, two) in enumerate(both) if one != two]
     return (verb, names[moved[0]]) if len(moved) == 1 else None
 
 

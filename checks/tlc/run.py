@@ -131,10 +131,11 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 def _read_lines(stream: IO[str], lines: list[str], started: list[float]) -> None:
-    for line in stream:
-        lines.append(line)
-        if not started and line.startswith(_STARTED):
-            started.append(time.monotonic())
+    with stream:
+        for line in stream:
+            lines.append(line)
+            if not started and line.startswith(_STARTED):
+                started.append(time.monotonic())
 
 
 def _outside(output: str) -> str:

@@ -41,10 +41,8 @@ def read_states(texts: Sequence[str]) -> list[dict[str, Any]]:
     for old, new in _BRACKETS:
         told = told.replace(old, new)
     told = _FIELD.sub(r'"\1":', told)
-    if "/\\" in texts[0]:
-        told = _VARIABLE.sub(r',"\1":', told)
-    else:  # a single variable
-        told = _ONLY.sub(r',"\1":', told)
+    variable = _VARIABLE if "/\\" in texts[0] else _ONLY
+    told = variable.sub(r',"\1":', told)
     states = [state.lstrip().removeprefix(",") for state in told.split(_END)]
     try:
         read = json.loads("[{" + "},{".join(states) + "}]")
