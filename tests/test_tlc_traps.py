@@ -45,6 +45,7 @@ TRAPS = {
     "two at once: two": Trap(_spec(invariant="Within"), HOLDS, ""),
     "invariant": Trap(_spec(invariant="Small"), VIOLATED, "Small"),
     "invariant at the start": Trap(_spec(invariant="NotZero"), VIOLATED, "NotZero"),
+    "a part of a property": Trap(_spec(prop="FromOne"), VIOLATED, "FromOne"),
     "the one liveness property": Trap(_spec(prop="Settles", spec="FairSpec"), VIOLATED, "Settles"),
     # Exit code 0 after violations.
     "continue": Trap(_spec(invariant="Small"), FAILED, "go on after the first", {"more": ("-continue",)}),
@@ -59,7 +60,7 @@ TRAPS = {
         {"module": FALSE_ASSUME, "more": ("-simulate", "num=1", "-depth", "3")},
     ),
     "simulate without end": Trap(
-        _spec(invariant="Within"), FAILED, "not done after 12 s", {"more": ("-simulate",), "seconds": 12.0}
+        _spec(invariant="Within"), FAILED, "not done after 6 s", {"more": ("-simulate",), "seconds": 6.0}
     ),
     "a search in depth": Trap(_spec(invariant="Within"), FAILED, "", {"more": ("-dfid", "5")}),
     # No state at all: "no error has been found", exit code 0.
@@ -69,7 +70,7 @@ TRAPS = {
         _spec(invariant="Within"), FAILED, "Parsing", {"module": COUNTER.replace("Small == x < 2", "Small == x <")}
     ),
     "out of memory": Trap(_spec(invariant="Sets", spec="Swells"), FAILED, "", {"memory": 24}),
-    "endless": Trap(_spec(invariant="Sets", spec="Grows"), FAILED, "not done after 12 s", {"seconds": 12.0}),
+    "endless": Trap(_spec(invariant="Sets", spec="Grows"), FAILED, "not done after 6 s", {"seconds": 6.0}),
 }
 
 

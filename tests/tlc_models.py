@@ -19,7 +19,7 @@ Zero == x = 3 /\\ x' = 0
 Next == Inc \\/ Zero
 Spec == Init /\\ [][Next]_x
 FairSpec == Spec /\\ WF_x(Inc)
-NoStart == x = 0 /\\ FALSE /\\ [][Next]_x
+NoStart == x = 0 /\\ x > 5 /\\ [][Next]_x
 Grows == x = 0 /\\ [][x' = x + 1]_x
 Swells == x = 0 /\\ [][x' = [n \\in 1 .. 3000000 |-> n]]_x
 
@@ -32,6 +32,7 @@ Up == [][x' > x]_x
 Settles == <>[](x = 3)
 Sets == {x} # {}
 Whatever == [][TRUE]_x
+FromOne == (x = 1) /\\ [][x' \\in 0 .. 3]_x
 ====
 """
 

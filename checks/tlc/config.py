@@ -53,31 +53,36 @@ class Definitions(NamedTuple):
 
     bodies: dict[str, str]
     variables: frozenset[str]
+    #: Of each name its module, and the first and the last line of its text there.
+    places: dict[str, tuple[str, int, int]]
+
+    def reached(self, name: str) -> set[str]:
+        """The name, and all defined names that what it means depends on."""
+        seen = {name}
+        todo = [name]
+        while todo:
+            fresh = (set(re.findall(r"\w+", self.bodies.get(todo.pop(), ""))) & self.bodies.keys()) - seen
+            seen |= fresh
+            todo += fresh
+        return seen
 
     def speaks_of_states(self, name: str) -> bool:
         """Whether what the name means depends on a variable."""
-        seen: set[str] = set()
-        todo = [name]
-        while todo:
-            words = set(re.findall(r"\w+", self.bodies.get(todo.pop(), "")))
-            if words & self.variables:
-                return True
-            fresh = (words & self.bodies.keys()) - seen
-            seen |= fresh
-            todo += fresh
-        return False
+        words = {word for each in self.reached(name) for word in re.findall(r"\w+", self.bodies.get(each, ""))}
+        return bool(words & self.variables)
 
     def is_temporal(self, name: str) -> bool:
         """Whether a property says more than that each step, or the start, is allowed: TLC then does not name it."""
-        seen: set[str] = set()
-        todo = [name]
-        while todo:
-            text = self.bodies.get(todo.pop(), "")
-            if re.search(r"<>|~>|\b[WS]F_", text):
+        return any(re.search(r"<>|~>|\b[WS]F_", self.bodies.get(each, "")) for each in self.reached(name))
+
+    def holds_place(self, name: str, module: str, line: int) -> bool:
+        """Whether what the name means is said, in part, on this line of a module, or by an instance of that module."""
+        for each in self.reached(name):
+            where, first, last = self.places.get(each, ("", 0, 0))
+            if (where == module and first <= line <= last) or re.search(
+                rf"\bINSTANCE {module}\b", self.bodies.get(each, "")
+            ):
                 return True
-            fresh = (set(re.findall(r"\w+", text)) & self.bodies.keys()) - seen
-            seen |= fresh
-            todo += fresh
         return False
 
 
@@ -128,6 +133,7 @@ def read_definitions(folder: Path, module: str) -> Definitions:
     """
     bodies: dict[str, str] = {}
     variables: set[str] = set()
+    places: dict[str, tuple[str, int, int]] = {}
     seen: set[str] = set()
     todo = [module]
     while todo:
@@ -140,11 +146,19 @@ def read_definitions(folder: Path, module: str) -> Definitions:
             text = path.read_text()
         except OSError as error:
             raise ConfigError(f"there is no module {path.name}") from error
-        text = re.sub(r"\(\*.*?\*\)|\\\*[^\n]*", "", text, flags=re.DOTALL)
+        text = re.sub(r"\(\*.*?\*\)|\\\*[^\n]*", _blank, text, flags=re.DOTALL)
         for extended in re.findall(r"^EXTENDS ([\w, \n]+?)\n\s*\n", text, re.MULTILINE):
             todo += re.findall(r"\w+", extended)
         for declared in re.findall(r"^VARIABLES?\s+((?:\w+\s*,\s*)*\w+)", text, re.MULTILINE):
             variables |= set(re.findall(r"\w+", declared))
-        parts = re.split(r"^(\w+)(?:\([^)\n]*\))? *==", text, flags=re.MULTILINE)
-        bodies.update(zip(parts[1::2], parts[2::2], strict=True))
-    return Definitions(bodies, frozenset(variables))
+        heads = list(re.finditer(r"^(\w+)(?:\([^)\n]*\))? *==", text, re.MULTILINE))
+        for head, following in zip(heads, [*heads[1:], None], strict=True):
+            end = following.start() if following is not None else len(text)
+            bodies[head[1]] = text[head.end() : end]
+            places[head[1]] = name, text.count("\n", 0, head.start()) + 1, text.count("\n", 0, end)
+    return Definitions(bodies, frozenset(variables), places)
+
+
+def _blank(comment: re.Match[str]) -> str:
+    """What to put in a comment's place: its lines, empty, so that what follows stays on its line."""
+    return "\n" * comment[0].count("\n")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slotcheck.checks.tlc.config import Config
+from slotcheck.checks.tlc.config import Config, Definitions
 from slotcheck.checks.tlc.messages import BUG, ERROR, STATE, WARNING, Message
 
 __all__ = ["DEADLOCK", "FAILED", "HOLDS", "VIOLATED", "Outcome", "judge_output"]
@@ -23,10 +23,10 @@ DEADLOCK = "Deadlock"
 
 _VERSION, _SEARCH, _PARSED, _SUCCESS, _TOTALS, _DEPTH, _FINISHED = 2262, 2187, 2219, 2193, 2199, 2194, 2186
 _NAMED = {  # messages that name what is violated
-    2107: r"Invariant (\S+) is violated by the initial state",
-    2108: r"Property (\S+) is violated by the initial state",
-    2110: r"Invariant (\S+) is violated",
-    2112: r"Action property (\S+) is violated",
+    2107: r"Invariant (.+) is violated by the initial state",
+    2108: r"Property (.+) is violated by the initial state",
+    2110: r"Invariant (.+) is violated",
+    2112: r"Action property (.+) is violated",
 }
 _AT_START = (2107, 2108)
 _DEADLOCK, _TEMPORAL = 2114, 2116
@@ -54,7 +54,13 @@ class Outcome(NamedTuple):
     back_to: int | None = None
 
 
-def judge_output(messages: Sequence[Message], config: Config, exit_code: int | None, tail: str = "") -> Outcome:
+def judge_output(
+    messages: Sequence[Message],
+    config: Config,
+    definitions: Definitions,
+    exit_code: int | None,
+    tail: str = "",
+) -> Outcome:
     """Judge what a run said. ``tail`` is the end of what it said besides, for a run that failed."""
     version = next((message.text for message in messages if message.code == _VERSION), "")
     distinct, generated, left = _totals(messages)
@@ -76,10 +82,11 @@ def judge_output(messages: Sequence[Message], config: Config, exit_code: int | N
         return failed(f"{len(violations)} violations in one run: TLC was told to go on after the first")
     if not any(message.code == _SEARCH for message in messages):
         return failed(_line(tail) or "TLC began no search of all states")
-    if not any(message.code == _FINISHED for message in messages) or left is None:
+    at_start = bool(violations) and violations[0].code in _AT_START
+    if not any(message.code == _FINISHED for message in messages) or (left is None and not at_start):
         return failed(_line(tail) or "TLC ended without saying that it had finished")
     if violations:
-        name = _violated(violations[0], config)
+        name = _violated(violations[0], config, definitions)
         if name is None:
             return failed(f"TLC says which kind of property is violated, not which: {_line(violations[0].text)}")
         steps, states, back_to = _trace(messages, violations[0])
@@ -93,7 +100,7 @@ def judge_output(messages: Sequence[Message], config: Config, exit_code: int | N
     return Outcome(HOLDS, **counts)  # type: ignore[arg-type]
 
 
-def _violated(message: Message, config: Config) -> str | None:
+def _violated(message: Message, config: Config, definitions: Definitions) -> str | None:
     """The name of what a message says is violated."""
     if message.code == _DEADLOCK:
         return DEADLOCK
@@ -102,14 +109,20 @@ def _violated(message: Message, config: Config) -> str | None:
     found = re.match(_NAMED[message.code], message.text)
     if found is None:
         return None
-    name = found[1]
-    return name if name in (*config.invariants, *config.properties) else None
+    names = (*config.invariants, *config.properties)
+    if found[1] in names:
+        return found[1]
+    place = re.match(r"line (\d+), .* of module (\w+)", found[1])  # a part of a property, as of a refinement
+    if place is None:
+        return None
+    saying = [name for name in names if definitions.holds_place(name, place[2], int(place[1]))]
+    return saying[0] if len(saying) == 1 else None
 
 
 def _trace(messages: Sequence[Message], violation: Message) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
     if violation.code in _AT_START:  # the state is in the message itself
         _, _, state = violation.text.partition("\n")
-        return ("Initial predicate",), (state,), None
+        return ("Initial predicate",), (state.strip(),), None
     steps, states, back_to = [], [], None
     for message in messages:
         if message.severity != STATE:

@@ -24,6 +24,7 @@ MEMORY = 2_000  # MiB of heap
 
 _STARTED = "@!@!@STARTMSG 2189"  # TLC computes initial states: the Java runtime is up and the modules are read
 _TAIL = 2_000  # characters
+_GRACE = 5.0  # seconds for the end of what an ended run said
 
 
 class Run(NamedTuple):
@@ -62,7 +63,8 @@ def run_config(
         ConfigError: it would check nothing, or less than it seems to.
     """
     config = read_config(_read(specs / f"{name}.cfg"))
-    judge_config(config, read_definitions(specs, module))
+    definitions = read_definitions(specs, module)
+    judge_config(config, definitions)
     folder = Path(tempfile.mkdtemp(prefix=f"slotcheck-{name}-"))
     try:
         for path in (*specs.glob("*.tla"), specs / f"{name}.cfg"):
@@ -72,17 +74,31 @@ def run_config(
         if graph is not None:
             arguments += ["-dump", "dot,actionlabels", str(graph)]
         arguments += [*more, "-config", f"{name}.cfg", module]
-        outcome, to_start, took = _run(tool, folder, config, tuple(arguments), seconds, memory)
+        said = _run(tool, folder, tuple(arguments), seconds, memory)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if said.failed is not None:
+        outcome = Outcome(FAILED, said.failed)
+    else:
+        messages = read_messages(said.output)
+        outcome = judge_output(messages, config, definitions, said.exit_code, _outside(said.output))
     if graph is not None and not graph.is_file():
         graph = None
-    return Run(name, config, outcome, to_start, took, graph)
+    return Run(name, config, outcome, said.seconds_to_start, said.seconds, graph)
 
 
-def _run(
-    tool: Tool, folder: Path, config: Config, arguments: tuple[str, ...], seconds: float, memory: int
-) -> tuple[Outcome, float, float]:
+class _Said(NamedTuple):
+    """How a run went."""
+
+    output: str
+    exit_code: int | None
+    #: Why it said nothing, or not all.
+    failed: str | None
+    seconds_to_start: float
+    seconds: float
+
+
+def _run(tool: Tool, folder: Path, arguments: tuple[str, ...], seconds: float, memory: int) -> _Said:
     command = tool.command(folder, arguments, memory=memory)
     began = time.monotonic()
     try:
@@ -98,28 +114,24 @@ def _run(
             start_new_session=True,
         )
     except OSError as error:
-        return Outcome(FAILED, f"cannot run {command[0]}: {error}"), 0.0, 0.0
+        return _Said("", None, f"cannot run {command[0]}: {error}", 0.0, 0.0)
     lines: list[str] = []
     started: list[float] = []
     assert process.stdout is not None
     reader = threading.Thread(target=_read_lines, args=(process.stdout, lines, started), daemon=True)
     reader.start()
-    late = False
+    failed = None
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        late = True
+        failed = f"not done after {seconds:g} s"
     finally:
         if process.poll() is None:
             _kill(process)
             process.wait()
-    reader.join(5)
+    reader.join(_GRACE)
     took = time.monotonic() - began
-    to_start = started[0] - began if started else took
-    if late:
-        return Outcome(FAILED, f"not done after {seconds:g} s"), to_start, took
-    output = "".join(lines)
-    return judge_output(read_messages(output), config, process.returncode, _outside(output)), to_start, took
+    return _Said("".join(lines), process.returncode, failed, started[0] - began if started else took, took)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
