@@ -40,6 +40,7 @@ FromOne == (x = 1) /\\ [][x' \\in 0 .. 3]_x
 SMALL = """---- MODULE MCSmall ----
 EXTENDS SlotLending, MCTrees
 MCScenarios == Family({Fork}, {2}, {TRUE}, WithAll) \\cup Family({Pair}, {1}, {FALSE}, Resized(1, Plain))
+  \\cup Family({TwoChains}, {1}, {FALSE}, Plain)
 ====
 """
 SMALL_CONFIG = """SPECIFICATION Spec

@@ -147,7 +147,7 @@ def read_definitions(folder: Path, module: str) -> Definitions:
         except OSError as error:
             raise ConfigError(f"there is no module {path.name}") from error
         text = re.sub(r"\(\*.*?\*\)|\\\*[^\n]*", _blank, text, flags=re.DOTALL)
-        for extended in re.findall(r"^EXTENDS ([\w, \n]+?)\n\s*\n", text, re.MULTILINE):
+        for extended in re.findall(r"^EXTENDS\s+((?:\w+\s*,\s*)*\w+)", text, re.MULTILINE):
             todo += re.findall(r"\w+", extended)
         for declared in re.findall(r"^VARIABLES?\s+((?:\w+\s*,\s*)*\w+)", text, re.MULTILINE):
             variables |= set(re.findall(r"\w+", declared))

@@ -220,7 +220,8 @@ def _who_says(says: Mapping[str, Any]) -> str:
     for statement, said in says.items():
         groups.setdefault(said, []).append(statement)
     states = [said for said in groups if said is not None]
-    differing = [at for at in range(len(_FIELDS)) if len({state[at] for state in states}) > 1]
+    fields = range(min(map(len, states), default=0))
+    differing = [at for at in fields if len({state[at] for state in states}) > 1]
     told = []
     for said, who in groups.items():
         if said is None:
