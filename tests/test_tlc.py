@@ -150,7 +150,7 @@ def test_a_counterexample_is_told_as_the_explorer_tells_its_own() -> None:
         "ask a -> a admitted on a pool slot",
         "resume a",
         "ask b under a -> b admitted on loan from a",
-        "cancel b (in flight)",
+        "cancel b (granted, not resumed)",
     )
     assert trace.before["runs"]["b"]["token"] == "loan"
     assert list(trace.after["runs"]) == ["a"]

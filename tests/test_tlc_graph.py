@@ -163,4 +163,4 @@ def test_a_dump_that_is_not_understood_is_refused(tmp_path: Path) -> None:
         read_dot(dump)
     dump.write_text(f'1 [label="{state}",style = filled]\n')
     ((instance, graph),) = read_dot(dump).items()
-    assert (instance.parent, len(graph.edges), graph.count) == ((0,), 1, 0)
+    assert (instance.parent, len(graph.edges), graph.size) == ((0,), 1, 0)

@@ -57,15 +57,16 @@ def _steps(
     for name, before, after in zip(steps, states, states[1:], strict=False):
         action = action_between(name, instance.names, before, after) or (verb_of(name),)
         actions.append(action)
-        events.append(_event(action, _view(instance, before), _view(instance, after)))
+        events.append(_event(instance, action, before, after))
     return actions, events
 
 
-def _event(action: Action, before: State, after: State) -> str:
+def _event(instance: Instance, action: Action, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """An action in words, and what it led to, read off the difference that it made."""
     verb, *arguments = action
-    had, has = ({run.run: run for run in view.runs} for view in (before, after))
-    run = arguments[0] if arguments else None
+    led_to = _view(instance, after)
+    had, has = ({run.run: run for run in view.runs} for view in (_view(instance, before), led_to))
+    run = arguments[0] if arguments else ""
     if verb == "resize":
         said = f"cap := {run}"
     elif verb == "ask" and run in has and has[run].parent:
@@ -75,7 +76,7 @@ def _event(action: Action, before: State, after: State) -> str:
     elif verb == "finish early":
         said = f"finish {run} early"
     elif verb == "cancel":
-        said = f"cancel {run} ({'waiting' if run in had and had[run].phase == 'waiting' else 'in flight'})"
+        said = f"cancel {run} ({_phase(instance, before, had, run)})"
     else:
         said = " ".join(map(str, action))
     if verb not in (*_CALLS, "resize"):
@@ -86,7 +87,14 @@ def _event(action: Action, before: State, after: State) -> str:
     relent = tuple(
         name for name, now in sorted(has.items()) if now.token == "loan" and name in had and had[name].token == "pool"
     )
-    return call_event(said, _CALLS.get(verb, verb), run, Reply(after, granted, relent))
+    return call_event(said, _CALLS.get(verb, "resize"), run, Reply(led_to, granted, relent))
+
+
+def _phase(instance: Instance, state: Mapping[str, Any], known: Mapping[str, Run], run: str) -> str:
+    if run not in known or known[run].phase == "waiting":
+        return "waiting"
+    asked = state["progress"][instance.names.index(run)] == "asked"
+    return "granted, not resumed" if asked else "in flight"
 
 
 def _held(run: Run | None) -> bool:

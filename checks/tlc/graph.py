@@ -61,7 +61,7 @@ class Graph(NamedTuple):
     edges: Edges
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """The number of edges."""
         return sum(map(len, self.edges.values()))
 
@@ -168,7 +168,7 @@ def compare(config: str, graphs: Mapping[str, Mapping[Instance, Graph]]) -> Comp
     found.instances = len(instances)
     for statement, each in graphs.items():
         found.states[statement] = sum(len(graph.edges) for graph in each.values())
-        found.edges[statement] = sum(graph.count for graph in each.values())
+        found.edges[statement] = sum(graph.size for graph in each.values())
     for instance in instances:
         lacking = [statement for statement, each in graphs.items() if instance not in each]
         if lacking:

@@ -123,7 +123,9 @@ def _trace(messages: Sequence[Message], violation: Message) -> tuple[tuple[str, 
     if violation.code in _AT_START:  # the state is in the message itself
         _, _, state = violation.text.partition("\n")
         return ("Initial predicate",), (state.strip(),), None
-    steps, states, back_to = [], [], None
+    steps: list[str] = []
+    states: list[str] = []
+    back_to = None
     for message in messages:
         if message.severity != STATE:
             continue
