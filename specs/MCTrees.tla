@@ -13,6 +13,7 @@ Chain3      == <<0, 1, 2>>
 Chain4      == <<0, 1, 2, 3>>
 Pair        == <<0, 1, 1>>               \* a root with two children
 Fork        == <<0, 1, 1, 2>>            \* one of which has a child
+Twins       == <<0, 1, 1, 2, 3>>         \* each of which has one
 Star4       == <<0, 1, 1, 1, 1>>         \* a root with four children
 Comb6       == <<0, 1, 1, 3, 3, 5>>
 Binary7     == <<0, 1, 1, 2, 2, 3, 3>>
