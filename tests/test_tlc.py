@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from tlc_models import expected
 
+from slotcheck.checks.scenario import read_scenario
+from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.tlc import tool as tools
 from slotcheck.checks.tlc.behaviour import trace_of_outcome
 from slotcheck.checks.tlc.config import ConfigError, Definitions, read_config
@@ -20,6 +22,9 @@ from slotcheck.checks.tlc.outcome import FAILED, HOLDS, VIOLATED, Outcome, judge
 from slotcheck.checks.tlc.tool import JAR_SHA256, ToolMissingError, find_tool
 from slotcheck.checks.tlc.values import ValueFormError, read_state
 from slotcheck.checks.tlc_command import tlc_command
+from slotcheck.checks.trace import trace_of
+from slotcheck.pymodel.subject import Calls
+from slotcheck.pymodel.workload import Workload
 
 CONFIG = read_config("SPECIFICATION Spec\nINVARIANTS Within\n")
 NOTHING_DEFINED = Definitions({}, frozenset(), {})
@@ -255,14 +260,36 @@ def test_without_tlc_the_command_is_undetermined(monkeypatch: pytest.MonkeyPatch
     assert "undetermined: 0 configurations" in text.output
 
 
-def test_a_run_of_the_command_says_all(tmp_path: Path) -> None:
-    result = CliRunner().invoke(tlc_command, ["--format", "json", "MCHoldSlotDeadlock"])
-    told = json.loads(result.stdout)
-    assert (result.exit_code, told["verdict"]) == (0, "holds")
-    (part,) = told["parts"]
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    """What the command says of three configurations."""
+    names = ("MCHoldSlotDeadlock", "MCReleaseAtFirstChildInFlight", "MCHelpingInFlight")
+    result = CliRunner().invoke(tlc_command, ["--format", "json", *names])
+    assert result.exit_code == 0
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_run_of_the_command_says_all(told: dict[str, Any]) -> None:
+    assert told["verdict"] == "holds"
+    parts = {part["name"]: part for part in told["parts"]}
+    part = parts["MCHoldSlotDeadlock"]
     assert (part["expected"], part["found"]) == ("NoDeadlock", "NoDeadlock")
     assert part["trace"]["events"][-1].endswith("-> waits")
-    assert told["covered"]["must_fail"] == 1
+    assert parts["MCHelpingInFlight"]["trace"]["subject"] == "spec:Helping"
+    assert told["covered"]["must_fail"] == 3
     assert told["versions"]["tlc_sha256"] == JAR_SHA256
     assert 0 < told["timing"]["starting"] <= told["timing"]["running"]
-    assert sys.version.split()[0] == told["versions"]["python"]
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"), [("MCHoldSlotDeadlock", "hold"), ("MCReleaseAtFirstChildInFlight", "release")]
+)
+def test_a_counterexample_of_tlc_replays_in_the_explorer(told: dict[str, Any], config: str, rule: str) -> None:
+    (trace,) = [part["trace"] for part in told["parts"] if part["name"] == config]
+    subject = resolve_subject(f"rule:{rule}", order="fifo")
+    scenario = read_scenario(f"cap: 1\ntree: {trace['tree']}\n", "x")  # the tree as it is told is one of the notation
+    workload = Workload(scenario, Calls(subject), cap=trace["cap"], relend=False, symmetry=False)
+    replayed = trace_of(workload, [tuple(action) for action in trace["actions"]], trace["invariant"], "")
+    assert list(replayed.events) == trace["events"]
+    assert replayed.after == trace["after"]

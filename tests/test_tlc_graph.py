@@ -117,6 +117,16 @@ def test_a_wrong_guard_in_the_pool_is_caught(of_spec: dict[Instance, Graph], poo
     assert found.scenario is not None
 
 
+def test_two_acts_that_lead_to_the_same_state_are_two_edges(of_spec: dict[Instance, Graph]) -> None:
+    both = [
+        row
+        for graph in of_spec.values()
+        for row in graph.edges.values()
+        if ("finish", "d") in row and row.get(("cancel", "d")) == row["finish", "d"]
+    ]
+    assert both
+
+
 def test_a_correct_subject_is_not_caught(of_spec: dict[Instance, Graph]) -> None:
     for name, subject in subjects_for("lend").items():
         assert with_(of_spec, name, subject).equal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -182,6 +183,17 @@ def test_what_a_late_script_began_is_ended_with_it(tmp_path: Path) -> None:
     )
     assert run.outcome.told == "not done after 0.5 s"
     assert run.seconds < 5  # nobody keeps its output open
+
+
+def test_an_interrupted_run_is_not_green(tmp_path: Path) -> None:
+    tlc = tmp_path / "tlc"
+    tlc.write_text("#!/bin/sh\nsleep 300\n")
+    tlc.chmod(tlc.stat().st_mode | stat.S_IXUSR)
+    stop = threading.Event()
+    stop.set()
+    tool = Tool("tlc on PATH", "", str(tlc), "")
+    outcome = run_counter(tmp_path / "specs", _spec(invariant="Within"), tool=tool, stop=stop).outcome
+    assert (outcome.result, outcome.told) == (FAILED, "interrupted")
 
 
 def test_a_java_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def tlc_as_json(report: TlcReport, seconds: float | None) -> dict[str, Any]:
             {
                 "scenario": part.trace and part.trace.scenario,
                 "config": part.expected.name,
-                "invariant": part.outcome.told or "Graphs",
+                "invariant": _violated(part),
                 "message": "; ".join(part.why),
                 "trace": part.trace and part.trace.as_dict(),
             }
@@ -49,6 +49,13 @@ def tlc_as_json(report: TlcReport, seconds: float | None) -> dict[str, Any]:
             "parts": {part.expected.name: round(part.seconds, 3) for part in parts},
         }
     return told
+
+
+def _violated(part: ConfigResult) -> str:
+    """What to name as violated: a property, the equality of the graphs, or what the manifest says."""
+    if part.graph is not None and not part.graph.equal:
+        return "Graphs"
+    return part.outcome.told or "Manifest"
 
 
 def _covered(report: TlcReport) -> dict[str, Any]:
@@ -124,17 +131,20 @@ def tlc_as_text(report: TlcReport, seconds: float | None) -> RenderableType:
 
 def _text(report: TlcReport, seconds: float | None) -> Iterator[RenderableType]:
     if report.parts:
-        table = Table("configuration", "must", "found", "states", "steps", "depth", "", box=None, pad_edge=False)
+        table = Table(box=None, pad_edge=False)
+        for title in ("configuration", "found", "states", "steps", "depth", "verdict"):
+            table.add_column(title, no_wrap=title == "configuration")
         for part in report.parts:
             outcome = part.outcome
+            found = {"violated": f"{outcome.told} violated", "failed": "?"}.get(outcome.result, outcome.result)
+            must = part.expected.property is not None
             table.add_row(
                 part.expected.name,
-                f"violate {part.expected.property}" if part.expected.property else "hold",
-                {"violated": outcome.told, "failed": "?"}.get(outcome.result, outcome.result),
+                found,
                 f"{outcome.distinct:,}",
                 f"{outcome.generated:,}",
                 f"{outcome.depth}",
-                "as expected" if part.verdict is Verdict.HOLDS else part.verdict.value,
+                part.verdict.value if part.verdict is not Verdict.HOLDS else "fails as it must" if must else "holds",
             )
         yield table
     for part in report.parts:

@@ -24,6 +24,7 @@ MEMORY = 2_000  # MiB of heap
 
 _STARTED = "@!@!@STARTMSG 2189"  # TLC computes initial states: the Java runtime is up and the modules are read
 _TAIL = 2_000  # characters
+_GLANCE = 0.1  # seconds between looks at the clock
 _GRACE = 5.0  # seconds for the end of what an ended run said
 
 
@@ -50,6 +51,7 @@ def run_config(
     memory: int = MEMORY,
     graph_to: Path | None = None,
     more: tuple[str, ...] = (),
+    stop: threading.Event | None = None,
 ) -> Run:
     """Run one configuration of the modules in a folder.
 
@@ -58,6 +60,7 @@ def run_config(
         graph_to: a folder for the state graph in DOT.
         more: further arguments for TLC. None of them can make a run hold that would not: what is judged is what TLC
             says. For the tests of just that.
+        stop: once it is set, the run is ended, and failed.
 
     Raises:
         ConfigError: it would check nothing, or less than it seems to.
@@ -74,7 +77,7 @@ def run_config(
         if graph is not None:
             arguments += ["-dump", "dot,actionlabels", str(graph)]
         arguments += [*more, "-config", f"{name}.cfg", module]
-        said = _run(tool, folder, tuple(arguments), seconds, memory)
+        said = _run(tool, folder, tuple(arguments), seconds, memory, stop or threading.Event())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if said.failed is not None:
@@ -98,7 +101,9 @@ class _Said(NamedTuple):
     seconds: float
 
 
-def _run(tool: Tool, folder: Path, arguments: tuple[str, ...], seconds: float, memory: int) -> _Said:
+def _run(
+    tool: Tool, folder: Path, arguments: tuple[str, ...], seconds: float, memory: int, stop: threading.Event
+) -> _Said:
     command = tool.command(folder, arguments, memory=memory)
     began = time.monotonic()
     try:
@@ -122,9 +127,15 @@ def _run(tool: Tool, folder: Path, arguments: tuple[str, ...], seconds: float, m
     reader.start()
     failed = None
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        failed = f"not done after {seconds:g} s"
+        while failed is None:
+            try:
+                process.wait(_GLANCE)
+                break
+            except subprocess.TimeoutExpired:
+                if stop.is_set():
+                    failed = "interrupted"
+                elif time.monotonic() - began > seconds:
+                    failed = f"not done after {seconds:g} s"
     finally:
         if process.poll() is None:
             _kill(process)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -91,13 +92,22 @@ def check_specs(
         progress: told how many are done.
     """
     results: dict[str, ConfigResult] = {}
+    stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="slotcheck-tlc-") as folder, ThreadPoolExecutor(jobs) as threads:
         graphs = Path(folder)
         waiting: dict[Future[Run], Expected] = {}
         for each in configs:
             to = graphs if each.graph is not None else None
             future = threads.submit(
-                run_config, tool, specs, each.module, each.name, seconds=seconds, memory=memory, graph_to=to
+                run_config,
+                tool,
+                specs,
+                each.module,
+                each.name,
+                seconds=seconds,
+                memory=memory,
+                graph_to=to,
+                stop=stop,
             )
             waiting[future] = each
         try:
@@ -109,6 +119,7 @@ def check_specs(
                     if progress is not None:
                         progress(len(results))
         except BaseException:
+            stop.set()  # else leaving would wait for the runs
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     return TlcReport([results[each.name] for each in configs], tool)
