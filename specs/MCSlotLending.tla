@@ -17,8 +17,10 @@ MCPlainScenarios ==
   Family({Star4, Comb6, Binary7, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, Plain)
 MCCancelScenarios ==
   Family({Chain4, Star4, Comb6, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, WithCancel)
+MCCancelBinaryScenarios == Family({Binary7}, MCCaps, BOOLEAN, WithCancel)
 MCEarlyScenarios ==
   Family({Chain4, Fork, Comb6, ThreeChains}, MCCaps, BOOLEAN, WithEarly)
+MCEarlyWideScenarios == Family({Star4, TwoPairs}, MCCaps, BOOLEAN, WithEarly)
 MCResizeScenarios ==
   Family({Chain4, Fork, Comb6, ThreeRoots5}, {1, 3}, BOOLEAN, Resized(2, Plain))
 MCAllScenarios ==

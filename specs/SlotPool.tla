@@ -46,7 +46,6 @@ Resize ==
 Next == Ask \/ GiveBack \/ Resize
 Spec == Init /\ [][Next]_vars
 
-WithinCap == Cardinality(holders) <= cap          \* while nothing is resized
 CapRespected == [][HandsOut]_vars
 
 THEOREM Spec => []TypeOK /\ CapRespected

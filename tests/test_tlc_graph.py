@@ -88,6 +88,15 @@ def test_a_wrong_guard_in_the_specification_is_caught(reports: dict[str, TlcRepo
     assert part.graph.path
 
 
+def test_a_step_that_the_abstract_pool_has_not_is_no_refinement(tmp_path: Path) -> None:
+    wrong = WRONG_SPECS["takes a slot too many"]
+    specs = small(tmp_path / "specs", replace=wrong, more="PROPERTY RefinesSlotPool\n")
+    run = run_config(find_tool(), specs, "MCSmall", "MCSmall", seconds=120)
+    # TLC names a line of SlotPool; whose property that is, is found out.
+    assert (run.outcome.result, run.outcome.told) == ("violated", "RefinesSlotPool")
+    assert run.outcome.steps[-1] == "Ask"
+
+
 def test_a_wrong_guard_in_the_rule_is_caught(of_spec: dict[Instance, Graph]) -> None:
     found = with_(of_spec, "rule", RuleSubject(AsksThePoolFirst(), order="fifo"))
     assert not found.equal

@@ -66,11 +66,13 @@ def run_counter(folder: Path, config: str, *, module: str = COUNTER, tool: Tool 
     return run_config(tool or find_tool(), specs, "Counter", "Counter", **{"seconds": 120.0, **options})
 
 
-def small(folder: Path, *, replace: tuple[str, str] | None = None) -> Path:
-    """A folder with the specifications that ship and the model MCSmall; one text in SlotLending replaced."""
+def small(folder: Path, *, replace: tuple[str, str] | None = None, more: str = "") -> Path:
+    """A folder with the specifications that ship and the model MCSmall, with more in its configuration if wanted, and
+    one text in SlotLending replaced.
+    """
     shutil.copytree(SPECS, folder, ignore=shutil.ignore_patterns("*.cfg", "*.json", "*.py", "__pycache__"))
     (folder / "MCSmall.tla").write_text(SMALL)
-    (folder / "MCSmall.cfg").write_text(SMALL_CONFIG)
+    (folder / "MCSmall.cfg").write_text(SMALL_CONFIG + more)
     if replace is not None:
         text = (folder / "SlotLending.tla").read_text()
         assert text.count(replace[0]) == 1
