@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import operator
 import time
 import tracemalloc
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
+from slotcheck.checks.bench_aio import bench_aio
 from slotcheck.checks.check import reference_of
+from slotcheck.checks.figure import Figure
 from slotcheck.checks.judge import Judge
 from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.subject import AnySubject, resolve_subject
@@ -45,27 +46,6 @@ SIZES = (
     Size("13 runs, cap 2", 3, 3, 2, True),
     Size("21 runs, cap 2", 3, 4, 2, False),
 )
-
-
-class Figure(NamedTuple):
-    """One measurement."""
-
-    what: str
-    value: float
-    unit: str
-    #: What it should be, as ``>= 100000``, ``<= 1`` or ``== 1``; empty if there is no target.
-    target: str = ""
-    #: What it stands on: counts that say how much was done.
-    counts: dict[str, int] = {}  # noqa: RUF012  # never changed
-
-    @property
-    def met(self) -> bool | None:
-        """Whether the target is met; None without one."""
-        if not self.target:
-            return None
-        sign, bound = self.target.split()
-        compare = {">=": operator.ge, "<=": operator.le, "==": operator.eq}[sign]
-        return bool(compare(self.value, float(bound)))
 
 
 class Exploration(NamedTuple):
@@ -100,6 +80,7 @@ def bench(*, rounds: int = 3, runs: int = 1_000_000) -> Iterator[Figure | Explor
     """All figures, one by one. ``runs`` is how many go through a pool for the figure of its memory."""
     yield _ask_and_finish(rounds)
     yield _memory(runs)
+    yield from bench_aio(rounds=rounds)
     yield from _raw_calls(rounds)
     yield _engine(rounds)
     yield from _explorations(rounds)

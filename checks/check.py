@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
@@ -24,7 +25,8 @@ from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
 from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.subject import AnySubject, ClassSubject, SubjectError, resolve_subject, takes
+from slotcheck.checks.processes import in_order
+from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
@@ -39,6 +41,7 @@ __all__ = [
     "Part",
     "PartResult",
     "Report",
+    "SCRIPT_NOT_DONE",
     "Settings",
     "check",
     "check_part",
@@ -48,10 +51,10 @@ __all__ = [
 
 DIAGNOSED = "diagnosed"
 INTERRUPTED = "interrupted"
+SCRIPT_NOT_DONE = "no behaviour gets through the script"
 
 BREADTH, DEPTH, WALK = "breadth", "depth", "walk"
 
-_GRACE = 5.0  # seconds after the deadline before a subject is taken to hang
 _LIVE_WALKS = 2  # random walks a part on a pool that lives on
 _SEED = 20_261_130  # of those walks: fixed, so that the same input gives the same report
 
@@ -189,9 +192,11 @@ def check_part(
     return found
 
 
-def ledger_for(part: Part, subject: AnySubject) -> Ledger:
-    """An empty ledger for parts with these runs."""
-    return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs])
+def ledger_for(part: Part, subject: AnySubject, *, only: Collection[str] | None = None) -> Ledger:
+    """An empty ledger for parts with these runs; ``only`` as in `Ledger`."""
+    if isinstance(subject, RuleSubject):
+        subject = subject.declared(part.scenario.levels)
+    return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs], only=only)
 
 
 def reference_of(subject: AnySubject) -> Rule | None:
@@ -213,7 +218,7 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
             message = f"the scenario names '{' '.join(diagnosis)}', which was never found"
             found.traces.append(trace_of(workload, (), "Diagnosis", message))
     if scenario.script and SCRIPT_DONE not in result.reached:
-        found.stopped = "no behaviour gets through the script"
+        found.stopped = SCRIPT_NOT_DONE
 
 
 def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> None:
@@ -388,19 +393,15 @@ def _each(
         for group in groups:
             yield from _check_group(group, subject, settings, deadline, progress)
         return
-    pool = ProcessPoolExecutor(max(jobs, 1), initializer=_set_up, initargs=(settings, os.getcwd()))
-    try:
-        waiting = [pool.submit(_check_in_worker, group, deadline) for group in groups]
-        for group, future in zip(groups, waiting, strict=True):
-            results = future.result(None if deadline is None else max(deadline - time.monotonic(), 0) + _GRACE)
+    work = functools.partial(_check_in_worker, deadline)
+    workers = in_order(
+        work, groups, jobs=jobs, deadline=deadline, initializer=_set_up, initargs=(settings, os.getcwd())
+    )
+    with closing(workers):
+        for group, results in zip(groups, workers, strict=True):
             yield from results
             if len(results) < len(group):
                 return
-    finally:
-        # Whether all is done, nobody wants the rest, or a subject hangs: nothing is waited for.
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _check_group(
@@ -430,7 +431,7 @@ def _set_up(settings: Settings, folder: str) -> None:
     _worker = resolve_subject(settings.subject, order=settings.order, tie=settings.tie), settings
 
 
-def _check_in_worker(group: Sequence[Part], deadline: float | None) -> list[PartResult]:
+def _check_in_worker(deadline: float | None, group: Sequence[Part]) -> list[PartResult]:
     assert _worker is not None
     subject, settings = _worker
     return list(_check_group(group, subject, settings, deadline))

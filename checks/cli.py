@@ -10,20 +10,22 @@ import json
 import os
 import sys
 import time
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
+from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
+from slotcheck.checks.compare_command import compare_command
 from slotcheck.checks.generated import generated_scenarios
-from slotcheck.checks.mutants import MUTANT_RUNS, MUTANTS, catch
+from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.pymodel.explore import Verdict
@@ -36,34 +38,6 @@ DEFAULT_RUNS = 5
 
 _MOST_GENERATED = 10  # runs: there are 2,000 forests of these, each explored some 30 times
 _MOST_RUNS = 1_000  # in one scenario: more cannot be explored in a lifetime
-
-BAD_INPUT = 2
-EXIT_CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 3}
-
-
-class BadInput(click.ClickException):
-    """Something the user gave cannot be used: exit code 2."""
-
-    exit_code = BAD_INPUT
-
-    def show(self, file: object = None) -> None:
-        click.echo(f"slotcheck: {self.message}", err=True)
-
-
-class Commands(click.Group):
-    """Commands of which each ends with a verdict: no other way out may look like one."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("slotcheck: interrupted, so undetermined", err=True)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
-            raise
-        except Exception:
-            traceback.print_exc()
-            click.echo("slotcheck: failed itself, so undetermined: this is no verdict on the subject", err=True)
-        sys.exit(EXIT_CODES[Verdict.UNDETERMINED])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -166,7 +140,7 @@ def check_command(
         subject, order, tie, not no_symmetry, search, walks, seed, max_states, max_memory and max_memory * 2**20
     )
     started = time.monotonic()
-    with _progress("checking", len(parts)) as (tell, tell_within):
+    with progress("checking", len(parts)) as (tell, tell_within):
         try:
             with redirect_stdout(sys.stderr):  # what a subject prints must not get into the report
                 report = check(
@@ -186,6 +160,11 @@ def check_command(
     else:
         console().print(as_text(report, seconds))
     sys.exit(EXIT_CODES[report.verdict])
+
+
+main.add_command(compare_command)
+main.add_command(asyncio_command)
+main.add_command(size_command)
 
 
 @main.command("scenarios")
@@ -210,17 +189,17 @@ def scenarios_command(scenarios: tuple[str, ...]) -> None:
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
-    """Check faulty pools, each of which the invariant it is named for must catch.
+    """Check faulty pools and asyncio ports, each of which the invariant it is named for must catch.
 
     Exit code 0: every one was caught; 1: one survived; 3: one survived on forests of fewer runs than the default.
     """
     for name in names:
-        if name not in MUTANTS:
-            near = difflib.get_close_matches(name, MUTANTS, 3, 0.4)
+        if name not in FAULTY:
+            near = difflib.get_close_matches(name, FAULTY, 3, 0.4)
             raise BadInput(f"no mutant {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
-    chosen = names or tuple(MUTANTS)
+    chosen = names or tuple(FAULTY)
     caught = []
-    with _progress("checking mutants", len(chosen)) as (tell, _):
+    with progress("checking mutants", len(chosen)) as (tell, _):
         for one in catch(chosen, runs):
             caught.append(one)
             tell(len(caught))
@@ -244,7 +223,7 @@ def bench_command(rounds: int, form: str) -> None:
     Takes some minutes. The exit code is 0 whatever the figures are: a busy machine is no fault.
     """
     figures = []
-    with _progress("measuring", 0) as (tell, _):
+    with progress("measuring", 0) as (tell, _):
         for figure in bench(rounds=rounds):
             figures.append(figure)
             tell(len(figures))
@@ -252,26 +231,6 @@ def bench_command(rounds: int, form: str) -> None:
         click.echo(json.dumps(bench_as_json(figures), indent=1))
     else:
         console().print(bench_as_text(figures))
-
-
-@contextmanager
-def _progress(title: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[int, int, int], None]]]:
-    """A progress bar on a terminal, silence otherwise.
-
-    Yields whom to tell how many are done, and whom to tell, within one, how many states, edges and states to expand.
-    """
-    to = console(stderr=True)
-    if not to.is_terminal:
-        yield (lambda done: None), (lambda states, edges, frontier: None)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=to, transient=True) as bar:
-        task = bar.add_task(title, total=total or None)
-
-        def within(states: int, edges: int, frontier: int) -> None:
-            bar.update(task, description=f"{title}: {states:,} states, {edges:,} edges, {frontier:,} to expand")
-
-        yield (lambda done: bar.update(task, completed=done)), within
 
 
 if __name__ == "__main__":

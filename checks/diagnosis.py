@@ -7,11 +7,13 @@ either a violation of NoDeadlock, or outside its hypothesis; then the scenario m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import networkx as nx
 
 from slotcheck.checks.facts import Facts
+from slotcheck.pymodel.bodies import ENDED, IDLE
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
 __all__ = ["Stuck", "names", "stuck"]
@@ -64,10 +66,17 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
                 if not _is_below(workload, state, ender, run):
                     promised = False
                 graph.add_edge(run, ender, why=_why(kind, name, run, ender))
-    holders = sorted(run.run for run in facts.unlent)
+                for asked, above in _to_be_asked(workload, state, ender):
+                    graph.add_edge(asked, above, why=f"{asked} has not asked yet, which is {above}'s to do")
+    for stack in getattr(workload.snapshot(state), "stacks", ()):
+        for below, above in pairwise([run for run in stack if facts.runs[run].phase != "parked"]):
+            graph.add_edge(below, above, why=f"{below} cannot go on before {above}, which runs on top of it")
+    conduct = getattr(workload.calls.subject, "conduct", None)
+    by_level = conduct is not None and conduct.by_level
     for run in facts.state.waiting:
-        for holder in holders:
-            graph.add_edge(run, holder, why=f"{run} waits for a slot, and {holder} holds one")
+        for holder in sorted(facts.unlent):
+            if not by_level or holder.level == facts.runs[run].level:
+                graph.add_edge(run, holder.run, why=f"{run} waits for a slot, and {holder.run} holds one")
     circles = tuple(sorted(_circles(graph), key=lambda circle: (len(circle), circle)))
     if circles:
         first = circles[0]
@@ -86,6 +95,15 @@ def _why(kind: str, name: str, run: str, ender: str) -> str:
     if kind == "event":
         return f"{run} waits for event {name}, which {ender} would set"
     return f"{run} waits for lock {name}, which {ender} is in"
+
+
+def _to_be_asked(workload: Workload, state: WorkloadState, run: str) -> Iterator[tuple[str, str]]:
+    """A run that has not asked, and each such run above it, with the parent whose body asks for it."""
+    index, parents, names = workload.scenario.index, workload.parents, workload.names
+    at = index[run]
+    while state.progress[at] == IDLE and (parent := parents[at]) is not None and state.progress[parent] != ENDED:
+        yield names[at], names[parent]
+        at = parent
 
 
 def _is_below(workload: Workload, state: WorkloadState, run: str, above: str) -> bool:

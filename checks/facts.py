@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from slotcheck.checks.paths import heaviest_paths
 from slotcheck.pymodel.rules import Run, State
 from slotcheck.pymodel.scenario import RunSpec
 
@@ -31,7 +32,7 @@ class Facts:
         self.unlent: list[Run] = []
         self.heads: list[Run] = []
         for run in state.runs:
-            if run.phase == "in_flight":
+            if run.phase in ("in_flight", "retaking"):
                 self.in_flight.append(run)
             elif run.phase == "parked":
                 self.parked.append(run)
@@ -84,16 +85,5 @@ class Facts:
 
 
 def most_in_flight(runs: Sequence[RunSpec], cap: int) -> int:
-    """The number of runs on the ``cap`` longest vertex-disjoint downward paths of a forest.
-
-    Found by cutting every run's longest path below off from its siblings': such a decomposition is optimal, since
-    exchanging a path for one that starts at the same run and goes on through a shorter child never gains a run.
-    """
-    longest: dict[str | None, list[int]] = {}
-    paths: list[int] = []
-    for run in reversed(runs):  # children stand after their parents
-        below = sorted(longest.pop(run.name, []), reverse=True)
-        paths += below[1:]
-        longest.setdefault(run.parent, []).append(1 + (below[0] if below else 0))
-    paths += longest.get(None, [])
-    return sum(sorted(paths, reverse=True)[:cap])
+    """The number of runs on the ``cap`` longest vertex-disjoint downward paths of a forest."""
+    return sum(path.size for path in heaviest_paths(runs, {run.name: 1 for run in runs}, cap))

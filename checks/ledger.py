@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from slotcheck.checks.conformance import calls_without_effect, lockstep
 from slotcheck.checks.facts import Facts
@@ -22,13 +22,25 @@ class Ledger:
         subject: who decides about slots.
         reference: the rule to keep in lockstep with; None for a subject that follows another rule.
         names: the runs that a refused call can name.
+        only: judge no other invariants of views and calls than these; None: all.
     """
 
-    def __init__(self, subject: AnySubject, reference: Rule | None, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        subject: AnySubject,
+        reference: Rule | None,
+        names: Sequence[str],
+        *,
+        only: Collection[str] | None = None,
+    ) -> None:
         self.subject = subject
         self.reference = reference
         self.calls = Calls(subject)
         self._names = tuple(names)
+        wanted = [*(invariant.name for invariant in (*STATES, *CALLS)), "Refused"] if only is None else only
+        self._of_views = [invariant for invariant in STATES if invariant.of_view and invariant.name in wanted]
+        self._of_calls = [invariant for invariant in CALLS if invariant.name in wanted]
+        self._tries_refusals = "Refused" in wanted
         self._facts: list[Facts] = []
         self._bad_views: list[dict[str, str] | None] = []
         #: How many different views and calls have been judged.
@@ -55,11 +67,11 @@ class Ledger:
             facts = self.facts(pool)
             found = {
                 invariant.name: _tried(lambda: invariant.check(facts))  # noqa: B023
-                for invariant in STATES
-                if invariant.of_view
+                for invariant in self._of_views
             }
-            without_effect = calls_without_effect(facts, self._names)
-            found["Refused"] = self.subject.unchanged(self.calls.snapshots[pool], without_effect)
+            if self._tries_refusals:
+                without_effect = calls_without_effect(facts, self._names)
+                found["Refused"] = self.subject.unchanged(self.calls.snapshots[pool], without_effect)
             bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
         return bad
 
@@ -68,7 +80,7 @@ class Ledger:
         if call.judged is None:
             self.calls_judged += 1
             happening = self.happening(call)
-            found = {invariant.name: _tried(lambda: invariant.check(happening)) for invariant in CALLS}  # noqa: B023
+            found = {invariant.name: _tried(lambda: invariant.check(happening)) for invariant in self._of_calls}  # noqa: B023
             # The reference cannot go on from a view that the rules never come to.
             if self.reference is not None and not self.bad_view(call.source).keys() - {"Refused"}:
                 found["Lockstep"] = _tried(lambda: self._lockstep(call))

@@ -14,6 +14,7 @@ from typing import NoReturn, cast
 
 from lark import Token, Tree
 
+from slotcheck.checks.diagnosis import names as same_circle
 from slotcheck.checks.notation import REPEATED, Source, listed, nearest_names, quoted
 from slotcheck.checks.tree_text import numbered, tree_text
 from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
@@ -21,10 +22,10 @@ from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
 __all__ = ["INVARIANTS", "OUTCOMES", "RULES", "Meaning"]
 
 #: The rules that an ``expect`` line may name (SEMANTICS 6).
-RULES = ("hold", "release", "retake", "per_level", "help", "refuse", "lend", "lend+relend")
+RULES = ("hold", "release", "retake", "per_level", "help", "help+inline", "refuse", "lend", "lend+relend")
 
-#: The invariants that an ``expect`` line may name: those of SEMANTICS 4, and Diagnosis (stuck outside the hypothesis of
-#: NoDeadlock, in a way that the scenario does not name).
+#: The invariants that an ``expect`` line may name: those of SEMANTICS 4, Answers (a call that the rules allow is
+#: answered), and Diagnosis (stuck outside the hypothesis of NoDeadlock, in a way that the scenario does not name).
 INVARIANTS = (
     "UnlentWithinCap",
     "CapRespected",
@@ -37,6 +38,7 @@ INVARIANTS = (
     "NoLostWakeUp",
     "FewestHeldFirst",
     "GrantsTold",
+    "Answers",
     "Refused",
     "NoDeadlock",
     "Diagnosis",
@@ -55,8 +57,9 @@ INVARIANTS = (
     "RelendLeavesNoIdle",
 )
 
-#: What an ``expect`` line may say: all is well, nothing goes on just as a ``diagnosis`` line names it, or what fails.
-OUTCOMES = ("holds", "diagnosed", *INVARIANTS)
+#: What an ``expect`` line may say in one word: all is well, nothing goes on as the ``diagnosis`` lines name it, the
+#: rule answers no to some run, or what fails. A reason why nothing goes on may stand there too.
+OUTCOMES = ("holds", "diagnosed", "refused", *INVARIANTS)
 
 #: Most runs in one scenario. No exploration comes near it; without it ``x1..x999999999`` would eat the machine.
 _MAX_RUNS = 100_000
@@ -100,7 +103,7 @@ class Meaning:
         #: All steps of all bodies.
         self.ops: set[Op] = set()
         self.gates: dict[str, int] = {}
-        self.expect: dict[str, str] = {}
+        self.expect: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.diagnoses: list[tuple[str, ...]] = []
 
     def scenario(self) -> Scenario:
@@ -278,15 +281,20 @@ class Meaning:
         self.gates[str(token)] = self._number(number, "number of places at a gate")
 
     def _locks_and_events(self) -> None:
-        """Judge what can be told only when all bodies are known."""
+        """Judge what can be told only when all lines are known."""
         for line in self.lines:
             tokens = _tokens(line)
             if line.data == "gate" and Op("take", str(tokens[1])) not in self.ops:
                 self.source.fail_at(tokens[1], f"no body takes gate {tokens[1]}")
-            if line.data == "diagnosis" and tokens[1].type == "NEVER":
-                event = str(tokens[2])
-                if Op("need", event) not in self.ops:
-                    self.source.fail_at(tokens[2], f"no body needs event {event}", f"a step '?{event}' in some body")
+            for reason in (line, *_trees(line)) if line.data in ("diagnosis", "expect") else ():
+                self._reason_possible(_tokens(reason))
+
+    def _reason_possible(self, tokens: list[Token]) -> None:
+        last = tokens[-1]
+        if last.type == "EVENT" and Op("need", str(last)) not in self.ops:
+            self.source.fail_at(last, f"no body needs event {last}", f"a step '?{last}' in some body")
+        if last.type == "OUTCOME" and last == "diagnosed" and not self.diagnoses:
+            self.source.fail_at(last, "'diagnosed', but no 'diagnosis' line says what is found", "such a line")
 
     # -- numbers, acts, expectations -----------------------------------------------------------------------------------
 
@@ -333,14 +341,24 @@ class Meaning:
                     yield Act(str(verb), name, when=when)
 
     def _expect(self, line: Tree[Token]) -> None:
-        _, rule, outcome = _tokens(line)
+        _, rule = _tokens(line)
         if rule not in RULES:
             self._unknown(rule, "rule", RULES, f"one of {', '.join(RULES)}")
         if rule in self.expect:
             self.source.fail_at(rule, f"rule {rule} stands twice")
-        if outcome not in OUTCOMES:
-            self._unknown(outcome, "invariant", OUTCOMES, "'holds', 'diagnosed' or an invariant's name")
-        self.expect[str(rule)] = str(outcome)
+        outcomes: list[tuple[str, ...]] = []
+        for outcome in map(_tokens, _trees(line)):
+            first = outcome[0]
+            if first.type == "OUTCOME" and first not in OUTCOMES:
+                expected = "'holds', 'diagnosed', 'refused', an invariant's name, 'cycle' or 'never'"
+                self._unknown(first, "outcome", OUTCOMES, expected)
+            found = (str(first),) if first.type == "OUTCOME" else self._reason(outcome)
+            if any(found == other or same_circle(found, other) for other in outcomes):
+                self.source.fail_at(first, f"outcome {quoted(' '.join(found))} stands twice")
+            if outcomes and ("holds",) in (found, *outcomes):
+                self.source.fail_at(first, "'holds' stands alone: nothing else is found where all is well")
+            outcomes.append(found)
+        self.expect[str(rule)] = tuple(outcomes)
 
     def _unknown(self, token: Token, what: str, names: Iterable[str], expected: str) -> NoReturn:
         nearest = nearest_names(token, names)
@@ -348,16 +366,19 @@ class Meaning:
         self.source.fail_at(token, f"unknown {what} {quoted(token)}{hint}", expected)
 
     def _diagnosis(self, line: Tree[Token]) -> None:
-        _, kind, *tokens = _tokens(line)
+        self.diagnoses.append(self._reason(_tokens(line)[1:]))
+
+    def _reason(self, tokens: list[Token]) -> tuple[str, ...]:
+        """A circle of runs, or an event; `_locks_and_events` judges the event."""
+        kind, *tokens = tokens
         if kind.type == "NEVER":
-            self.diagnoses.append(("never", str(tokens[0])))
-            return
+            return "never", str(tokens[0])
         circle: dict[str, None] = {}
         for name, _, token in self._known(tokens):
             if name in circle:
                 self.source.fail_at(token, f"run {name} stands twice in the circle")
             circle[name] = None
-        self.diagnoses.append(("cycle", *circle))
+        return "cycle", *circle
 
 
 def _tokens(tree: Tree[Token]) -> list[Token]:

@@ -212,9 +212,15 @@ class RuleSubject:
     def __init__(self, rule: Rule, **options: str) -> None:
         self.name = f"rule:{rule.name}"
         self.rule = rule
+        self.conduct = rule.conduct
         self.options = options
 
-    def initial(self, cap: int, *, relend: bool) -> State:
+    def declared(self, levels: int) -> RuleSubject:
+        """The subject for trees of so many levels, where the rule must know that ahead."""
+        rule = self.rule.declared(levels)
+        return self if rule is self.rule else RuleSubject(rule, **self.options)
+
+    def initial(self, cap: int, *, relend: bool) -> Any:
         """The state of a new pool."""
         return self.rule.initial(cap, relend=relend, **self.options)
 
@@ -223,6 +229,8 @@ class RuleSubject:
         try:
             outcome = getattr(self.rule, verb)(snapshot, *args)
         except Refusal as refusal:
+            if refusal.code in self.rule.declines:
+                return Reply(snapshot, declined=refusal.code)
             return Reply(snapshot, refused=refusal.code)
         return Reply(outcome.state, outcome.granted, outcome.relent)
 

@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slotcheck.checks.bench import Exploration, Figure
+from slotcheck.checks.bench import Exploration
+from slotcheck.checks.figure import Figure
 from slotcheck.checks.mutants import Caught
 from slotcheck.checks.report import versions
 from slotcheck.pymodel.explore import Verdict
@@ -18,17 +19,17 @@ __all__ = ["bench_as_json", "bench_as_text", "mutants_as_json", "mutants_as_text
 
 
 def mutants_as_text(caught: Sequence[Caught], verdict: Verdict) -> RenderableType:
-    """A row for each faulty pool."""
+    """A row for each faulty pool or port."""
     table = Table(box=None, pad_edge=False)
-    for name in ("faulty pool", "the mistake", "caught by", "in", "steps"):
+    for name in ("faulty", "", "the mistake", "caught by", "in", "steps"):
         table.add_column(name, justify="right" if name == "steps" else "left")
     for one in caught:
         where = "any pool" if one.trace is None else f"{one.trace.scenario}, cap {one.trace.cap}"
         steps = str(len(one.trace)) if one.trace is not None else "0"
         if one.caught:
-            table.add_row(one.name, one.mistake, one.caught_by, where, steps)
+            table.add_row(one.name, one.kind, one.mistake, one.caught_by, where, steps)
         else:
-            table.add_row(one.name, one.mistake, Text(f"SURVIVED {one.caught_by}", style="bold red"), "", "")
+            table.add_row(one.name, one.kind, one.mistake, Text(f"SURVIVED {one.caught_by}", style="bold red"), "", "")
     killed = sum(one.caught for one in caught)
     told = Text(f"verdict: {verdict.value} ({killed} of {len(caught)} caught by the invariant named)")
     return Group(table, "", told)
@@ -45,6 +46,7 @@ def mutants_as_json(caught: Sequence[Caught], verdict: Verdict) -> dict[str, Any
         "parts": [
             {
                 "name": one.name,
+                "kind": one.kind,
                 "mistake": one.mistake,
                 "caught_by": one.caught_by,
                 "verdict": "caught" if one.caught else "survived",
@@ -71,7 +73,7 @@ def bench_as_text(measured: Sequence[Figure | Exploration]) -> RenderableType:
         )
     for one in measured:
         if isinstance(one, Figure):
-            value = f"{one.value:,.2f}" if one.value < 100 else f"{one.value:,.0f}"
+            value = "" if one.value is None else f"{one.value:,.2f}" if one.value < 100 else f"{one.value:,.0f}"
             target = Text(one.target)
             if one.met is not None:
                 target = Text(f"{one.target} {'met' if one.met else 'missed'}", style="green" if one.met else "red")
@@ -95,7 +97,7 @@ def bench_as_json(measured: Sequence[Figure | Exploration]) -> dict[str, Any]:
     return {
         "timing": {
             "figures": [
-                {**one._asdict(), "value": round(one.value, 4), "met": one.met}
+                {**one._asdict(), "value": None if one.value is None else round(one.value, 4), "met": one.met}
                 for one in measured
                 if isinstance(one, Figure)
             ],

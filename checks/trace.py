@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from slotcheck.checks.subject import view
@@ -83,6 +84,13 @@ def trace_of(
     )
 
 
+_OF_RULES = {
+    "give_back": "{} waits and gives its slot back",
+    "retake": "{} has waited and asks for a slot again",
+    "help": "{} waits, and its worker helps",
+}
+
+
 def _event(workload: Workload, before: WorkloadState, action: Action, after: WorkloadState) -> str:
     """One action in words, and what it led to."""
     call = workload.call_of(before, action)
@@ -106,7 +114,7 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
     elif verb in ("set", "take", "drop"):
         said = f"{run} {verb}s {action[2]}"
     else:
-        said = f"{verb} {run}"
+        said = _OF_RULES.get(verb, f"{verb} {{}}").format(run)
     if call is None:
         return said + _locked(workload, before, action, after)
     return call_event(said, call.verb, run, call.reply)
@@ -118,19 +126,25 @@ def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
         return f"{said} -> {type(reply.raised).__name__}: {reply.raised}"
     if reply.refused is not None:
         return f"{said} -> refused: {reply.refused}"
+    if reply.declined is not None:
+        return f"{said} -> declined: {reply.declined}"
     target = {known.run: known for known in reply.snapshot.runs}
+    below = {above: run for stack in getattr(reply.snapshot, "stacks", ()) for run, above in pairwise(stack)}
     told = []
     for got, token in reply.granted:
+        if got in below:
+            told.append(f"{got} admitted, on top of {below[got]}")
+            continue
         lender = target[got].parent if got in target else None
         told.append(f"{got} admitted {f'on loan from {lender}' if token == 'loan' else 'on a pool slot'}")
     for turned in reply.relent:
         lender = target[turned].parent if turned in target else None
         told.append(f"{turned} goes on, on loan from {lender}; its pool slot comes back")
-    if not told and verb in ("ask", "try_ask"):
-        told.append("waits" if verb == "ask" else "nothing is granted")
+    if not told and verb in ("ask", "try_ask", "retake"):
+        told.append("nothing is granted" if verb == "try_ask" else "waits")
     parked = target.get(run) if verb in ("finish", "cancel") else None
     if parked is not None and parked.phase == "parked":
-        told.append("parked: its slot stays with its borrower")
+        told.append(f"parked: its slot stays with {'what runs on it' if below else 'its borrower'}")
     return said + (f" -> {'; '.join(told)}" if told else "")
 
 
@@ -154,6 +168,8 @@ def plain_view(snapshot: Any, index: Mapping[str, int]) -> dict[str, Any]:
     def place(run: Run) -> tuple[int, str]:
         return index.get(run.run, len(index)), run.run
 
+    stacks = getattr(snapshot, "stacks", None)
+    more = {} if stacks is None else {"stacks": [list(stack) for stack in stacks]}
     return {
         "cap": state.cap,
         "taken": state.taken,
@@ -171,4 +187,5 @@ def plain_view(snapshot: Any, index: Mapping[str, int]) -> dict[str, Any]:
         "waiting": list(state.waiting),
         "children": {parent: list(children) for parent, children in sorted(state.children)},
         "lines": {"/".join(node): list(line) for node, line in sorted(state.lines)},
+        **more,
     }

@@ -140,6 +140,10 @@ class Bodies:
                 return place, [(verb, name, what)], []
         return len(body), [("finish", name)], []
 
+    def can_finish(self, state: WorkloadState, known: Known, at: int) -> bool:
+        """Whether a resumed run is through with its body, so that nothing but its finish is left and enabled."""
+        return self.look_ahead(state, known, at)[1] == [("finish", self.names[at])]
+
     def _body(self, at: int) -> Sequence[Op]:
         body = self._bodies[at]
         return _DEFAULT_BODY if body is None else body

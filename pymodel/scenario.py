@@ -86,8 +86,10 @@ class Scenario:
     #: Whether children not yet asked for when their parent ends may still ask, late.
     late_children: bool = False
     script: tuple[Act, ...] = ()
-    #: What each rule is expected to do: "holds", "diagnosed" (see `diagnoses`), or what it violates.
-    expect: Mapping[str, str] = field(default_factory=dict)
+    #: Exactly what each rule is expected to do, by rule; each outcome a tuple: ``("holds",)`` alone, or some of
+    #: ``("diagnosed",)`` (see `diagnoses`), ``("refused",)``, the name of an invariant that it violates, and reasons of
+    #: its own why nothing goes on, in the form of `diagnoses`.
+    expect: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     #: The waits that lending cannot meet here: ``("cycle", a, b, ...)``, a circle of runs each of which waits for the
     #: next, or ``("never", event)``, an event that nobody sets.
     diagnoses: tuple[tuple[str, ...], ...] = ()
@@ -101,6 +103,14 @@ class Scenario:
     def index(self) -> dict[str, int]:
         """The place of each run, by name."""
         return {run.name: place for place, run in enumerate(self.runs)}
+
+    @cached_property
+    def levels(self) -> int:
+        """The number of levels of the highest tree."""
+        level: dict[str | None, int] = {None: 0}
+        for run in self.runs:  # parents stand before their children
+            level[run.name] = level[run.parent] + 1
+        return max(level.values())
 
     @property
     def plain(self) -> bool:

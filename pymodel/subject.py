@@ -28,10 +28,15 @@ class Reply(NamedTuple):
     raised: BaseException | None = None
     #: What each job holds, as the subject counts it, where it can be asked.
     held: tuple[tuple[tuple[str, ...], int], ...] = ()
+    #: The code with which a rule that makes nobody wait declined the run for good; nothing else has changed.
+    declined: str | None = None
 
 
 class Subject(Protocol):
-    """Whatever decides about slots. Snapshots have the fields of SEMANTICS 2."""
+    """Whatever decides about slots. Snapshots have the fields of SEMANTICS 2.
+
+    One that makes runs do more than their bodies say has a ``conduct`` (conduct.py).
+    """
 
     name: str
 

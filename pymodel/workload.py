@@ -6,8 +6,8 @@ leads to. Grant and resume are separate steps, so a cancel can fall between them
 
 Actions are tuples of strings and numbers, the verb first: body steps ``("ask", run)``, ``("resume", run)``,
 ``("work", run)``, ``("set", run, event)``, ``("take", run, lock)``, ``("drop", run, lock)``, ``("raise", run)``,
-``("finish", run)``; acts of the environment ``("cancel", run)``, ``("finish early", run)``, ``("ask late", run)``,
-``("resize", cap)``.
+``("finish", run)``, and those that some rules add (conduct.py); acts of the environment ``("cancel", run)``,
+``("finish early", run)``, ``("ask late", run)``, ``("resize", cap)``.
 
 Two things make it fast. The subject is asked about each call in each of its states once, however many states of the
 workload share it (`Calls`). And where siblings are interchangeable, states that differ only in which of them did what
@@ -20,13 +20,15 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE, RESUMED, Action, Bodies, Locks, Wait, WorkloadState
+from slotcheck.pymodel.conduct import ConductedBodies
 from slotcheck.pymodel.scenario import Act, Scenario
 from slotcheck.pymodel.subject import Call, Calls
 from slotcheck.pymodel.symmetry import ForestSymmetry
 
-__all__ = ["BODY_STEPS", "ENVIRONMENT_ACTS", "Action", "Wait", "Workload", "WorkloadState"]
+__all__ = ["BODY_STEPS", "ENVIRONMENT_ACTS", "RULE_STEPS", "Action", "Wait", "Workload", "WorkloadState"]
 
 BODY_STEPS = ("ask", "resume", "work", "set", "take", "drop", "raise", "finish")
+RULE_STEPS = ("give_back", "retake", "help")  # what some rules make a run do, see conduct.py
 ENVIRONMENT_ACTS = ("cancel", "finish early", "ask late", "resize")
 
 _new: Any = tuple.__new__  # makes a state without the slower constructor; a search makes millions
@@ -61,7 +63,8 @@ class Workload:
         self.relend = relend
         self.calls = calls
         self._resume_at_grant = resume_at_grant
-        self.bodies = Bodies(scenario)
+        conduct = getattr(calls.subject, "conduct", None)
+        self.bodies = ConductedBodies(scenario, conduct) if conduct and conduct.acts else Bodies(scenario)
         self.names, self.parents = self.bodies.names, self.bodies.parents
         acts = scenario.environment
         self._cancels = self._named(acts, "cancel")
@@ -130,9 +133,12 @@ class Workload:
             return self._called(state, call, list(state.progress), resizes=state.resizes + 1)
         at = self.scenario.index[action[1]]
         progress = list(state.progress)
+        if verb in RULE_STEPS:
+            assert call is not None
+            return self._called(state, call, progress)
         known = self.calls.runs[state.pool]
         if call is not None and call.verb == "ask":
-            progress[at] = ASKED
+            progress[at] = ASKED if call.reply.declined is None else ENDED
             parent = self.parents[at]
             if call.args[1] is not None and parent is not None and self.scenario.runs[parent].body is not None:
                 progress[parent] = self.bodies.passed(state, known, parent)
@@ -170,8 +176,8 @@ class Workload:
             return self.calls.call(state.pool, *action)
         if verb in ("finish", "finish early", "raise"):
             return self.calls.call(state.pool, "finish", action[1])
-        if verb == "cancel":
-            return self.calls.call(state.pool, "cancel", action[1])
+        if verb == "cancel" or verb in RULE_STEPS:
+            return self.calls.call(state.pool, *action)
         if verb in ("ask", "ask late"):
             at = self.scenario.index[action[1]]
             parent = self.parents[at]
@@ -242,7 +248,7 @@ class Workload:
         return acts
 
     def _can_finish(self, state: WorkloadState, at: int) -> bool:
-        return self.bodies.look_ahead(state, self.calls.runs[state.pool], at)[1] == [("finish", self.names[at])]
+        return self.bodies.can_finish(state, self.calls.runs[state.pool], at)
 
     def _admitted(self, state: WorkloadState, run: str) -> bool:
         known = self.calls.runs[state.pool].get(run)
@@ -298,7 +304,8 @@ class Workload:
                 levels = asked.level
         if self._resume_at_grant:
             for run, _ in call.reply.granted:
-                progress[self.scenario.index[run]] = RESUMED
+                if progress[self.scenario.index[run]] == ASKED:
+                    progress[self.scenario.index[run]] = RESUMED
         after: WorkloadState = _new(
             WorkloadState,
             (
@@ -340,12 +347,14 @@ class Workload:
             waiting = {run: place for place, run in enumerate(snapshot.waiting)}
             admitted = {child: place for _, children in snapshot.children for place, child in enumerate(children)}
             standing = {name: place for node, line in snapshot.lines if not node for place, name in enumerate(line)}
+            stacks = enumerate(getattr(snapshot, "stacks", ()))
+            stacked = {run: (worker, depth) for worker, stack in stacks for depth, run in enumerate(stack)}
             seen = self._seen[pool] = [0] * len(self.names)
             index, numbers = self.scenario.index, self._numbers
             for name in {**runs, **standing}:
                 run = runs.get(name)
                 what = run and (run.phase, run.token, run.lent, run.level, run.parent is None)
-                code = what, waiting.get(name), admitted.get(name), standing.get(name)
+                code = what, waiting.get(name), admitted.get(name), standing.get(name), stacked.get(name)
                 number = numbers.get(code)
                 if number is None:
                     number = numbers[code] = len(numbers) + 1
@@ -353,7 +362,7 @@ class Workload:
         return seen
 
 
-_BODY_STEPS = frozenset(BODY_STEPS)
+_BODY_STEPS = frozenset((*BODY_STEPS, *RULE_STEPS))
 
 
 def _plain(verb: str) -> str:

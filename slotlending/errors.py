@@ -1,14 +1,31 @@
-"""The refusals of the rules, one class each.
+"""The refusals of the rules, one class each, and below them the misuses that a front end refuses.
 
-Every refused call raises one of these, carries the rule's code and the offending value, and leaves the pool as it was.
-The codes are those of the port protocol, so a refusal reads the same in every language.
+Every call that the rules refuse raises a `Refused`, carries the rule's code and the offending value, and leaves the
+pool as it was. The codes are those of the port protocol, so a refusal reads the same in every language. A `Misuse` is
+about the front end, not about slots, so it has no code: a call from the wrong place, or on a block that is not open.
+It leaves the pool as it was, too.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["BadCap", "JobNotLeaf", "NotAdmitted", "NotKnown", "ParentNotInFlight", "Refused", "RunKnown"]
+__all__ = [
+    "AlreadyEntered",
+    "BadCap",
+    "GroupNotOpen",
+    "JobNotLeaf",
+    "Misuse",
+    "NoRun",
+    "NoRunningLoop",
+    "NotAdmitted",
+    "NotKnown",
+    "ParentNotInFlight",
+    "Refused",
+    "RunKnown",
+    "WrongLoop",
+    "WrongThread",
+]
 
 
 class Refused(Exception):
@@ -59,3 +76,31 @@ class NotKnown(Refused, LookupError):
     """R3, R5: never asked, finished, cancelled or parked (a parked run has finished)."""
 
     code = "not_known"
+
+
+class Misuse(RuntimeError):
+    """A call that a front end cannot take from where it was made."""
+
+
+class WrongThread(Misuse):
+    """The pool belongs to a loop of another thread."""
+
+
+class WrongLoop(Misuse):
+    """The pool belongs to another event loop, which is still there or has left runs behind."""
+
+
+class NoRunningLoop(Misuse):
+    """The call was made where no event loop runs."""
+
+
+class GroupNotOpen(Misuse):
+    """A child was started in a group that has not been entered, is ending, or is over."""
+
+
+class AlreadyEntered(Misuse):
+    """A block was entered that can be entered once."""
+
+
+class NoRun(Misuse, LookupError):
+    """The caller is inside no run."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slotcheck.checks.bench import SIZES, Exploration, Figure, bench, tree
+from slotcheck.checks import bench_aio
+from slotcheck.checks.bench import SIZES, Exploration, bench, tree
+from slotcheck.checks.figure import Figure
 from slotcheck.checks.tables import bench_as_json
 
 
@@ -36,8 +38,32 @@ def test_the_first_figures_are_measured() -> None:
     first, memory = next(figures), next(figures)
     assert isinstance(first, Figure)
     assert isinstance(memory, Figure)
+    assert first.value is not None
     assert first.value > 0
     assert memory.counts["runs"] >= 2_000
     told = bench_as_json([first, memory, Exploration("pool", "7 runs", True, False, 10, 20, 30, 0.5)])["timing"]
     assert [figure["unit"] for figure in told["figures"]] == ["times", "KiB"]
     assert [one["edges_per_second"] for one in told["explorations"]] == [60]
+
+
+def test_the_port_is_measured_beside_the_limiters_in_use() -> None:
+    figures = list(bench_aio.bench_aio(rounds=1, turns=20))
+    names = [figure.what.partition(" / ")[0] for figure in figures]
+    assert names == 2 * [
+        "aio.Pool async with",
+        "aio.Pool ask + finish",
+        "anyio.CapacityLimiter",
+        "trio.CapacityLimiter",
+    ]
+    assert all(figure.value is not None and figure.value > 0 for figure in figures)
+
+
+def test_a_limiter_that_is_not_installed_is_said_not_to_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> object:
+        raise ImportError(name)
+
+    monkeypatch.setattr(bench_aio.importlib, "import_module", absent)
+    figures = list(bench_aio.bench_aio(rounds=1, turns=20))
+    absent_ones = [figure for figure in figures if figure.unit == "not measured: not installed"]
+    assert [figure.what.partition(".")[0] for figure in absent_ones] == 2 * ["anyio", "trio"]
+    assert all(figure.met is None for figure in absent_ones)

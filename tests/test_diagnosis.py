@@ -45,6 +45,14 @@ def test_a_circle_is_found_from_its_first_run_by_name(
     assert {(one.circles, one.promised) for one in found} == {((circle,), promised)}
 
 
+def test_a_wait_for_a_run_that_has_not_asked_is_one_for_whoever_asks_for_it() -> None:
+    found = all_stuck("cap: 1\ntree: r(a b(c(d)))\nbody r: +a; +b; &*\nbody a: ~d")
+    assert {(one.circles, one.promised) for one in found} == {((("a", "d", "c", "b"),), False)}
+    told = found[0].told
+    assert told[:2] == ("a waits for d to end", "d has not asked yet, which is c's to do")
+    assert told[2:] == ("c has not asked yet, which is b's to do", "b waits for a slot, and a holds one")
+
+
 def test_every_circle_is_found_the_shortest_first() -> None:
     text = "cap: 5\ntree: a b c x y\nbody a: ~b\nbody b: ~c\nbody c: ~a\nbody x: ~y\nbody y: ~x"
     assert {one.circles for one in all_stuck(text)} == {(("x", "y"), ("a", "b", "c"))}

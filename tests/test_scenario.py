@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from slotcheck.checks.notation import _NAMES, _parser
 from slotcheck.checks.scenario import (
-    OUTCOMES,
     RULES,
     ScenarioError,
     UnknownScenarioError,
@@ -33,6 +32,7 @@ HEAD = "cap: 1\ntree: r(a(x) b) s\n"
 KEYS = "title, source, cap, tree, body, gate, spawn, late, environment, resizes, script, relend, expect, diagnosis"
 STEP = "a step (+child, &child, ~run, ?event, !event, LOCK.take, LOCK.drop, w or raise)"
 ONE_OR_MORE = "an integer of 1 or more"
+OUTCOME = "'holds', 'diagnosed', 'refused', an invariant's name, 'cycle' or 'never'"
 
 FULL = """\
 # Everything that can be said.
@@ -59,7 +59,10 @@ script:
   cancel x when granted; resume x   # or several
   cap := 3
 relend: both
-expect hold: NoDeadlock
+expect hold: NoDeadlock, cycle b y1 s, never go,
+  AllFinish
+expect refuse: refused
+expect lend: diagnosed
 expect lend+relend: holds
 diagnosis: cycle a x y1
 diagnosis: never go
@@ -110,7 +113,12 @@ def test_everything_that_can_be_said() -> None:
         Act("resize", cap=3),
     )
     assert scenario.relend == (False, True)
-    assert scenario.expect == {"hold": "NoDeadlock", "lend+relend": "holds"}
+    assert scenario.expect == {
+        "hold": (("NoDeadlock",), ("cycle", "b", "y1", "s"), ("never", "go"), ("AllFinish",)),
+        "refuse": (("refused",),),
+        "lend": (("diagnosed",),),
+        "lend+relend": (("holds",),),
+    }
     assert scenario.diagnoses == (("cycle", "a", "x", "y1"), ("never", "go"))
 
 
@@ -139,11 +147,12 @@ def test_line_breaks_and_blank_lines_do_not_matter(text: str) -> None:
 def test_words_of_the_notation_can_be_names_of_runs() -> None:
     text = """\
 cap: 1
-tree: cap(when never) w(raise children)
+tree: cap(when never) w(raise children) cycle diagnosed
 body cap: +when; &when; w.take; w; w.drop
 body w: ~cap; ?take; !drop; +raise
 environment: cancel cap
 script: cancel when when waiting; finish w
+expect lend: cycle cycle diagnosed, cycle never cap
 diagnosis: cycle never cap
 late: children
 """
@@ -157,6 +166,7 @@ late: children
     )
     assert scenario.script[0] == Act("cancel", "when", when="waiting")
     assert scenario.diagnoses == (("cycle", "never", "cap"),)
+    assert scenario.expect == {"lend": (("cycle", "cycle", "diagnosed"), ("cycle", "never", "cap"))}
 
 
 def test_an_event_may_be_set_or_needed_by_nobody_else() -> None:
@@ -277,9 +287,24 @@ def test_an_event_may_be_set_or_needed_by_nobody_else() -> None:
          "'granted' or 'resumed'"),
         (HEAD + "script: cancel r when late", 3, 23, "unexpected 'late'", "'waiting', 'granted' or 'resumed'"),
         (HEAD + "expect lent: holds", 3, 8, "unknown rule 'lent' (did you mean lend?)", f"one of {', '.join(RULES)}"),
-        (HEAD + "expect lend: NoDeadlok", 3, 14, "unknown invariant 'NoDeadlok' (did you mean NoDeadlock?)",
-         "'holds', 'diagnosed' or an invariant's name"),
-        (HEAD + "expect lend: ?", 3, 14, "unexpected '?'", "'holds', 'diagnosed' or an invariant's name"),
+        (HEAD + "expect lend: NoDeadlok", 3, 14, "unknown outcome 'NoDeadlok' (did you mean NoDeadlock?)", OUTCOME),
+        (HEAD + "expect lend: ?", 3, 14, "unexpected '?'", OUTCOME),
+        (HEAD + "expect lend: AllFinish,", 3, 24, "unexpected end of line", OUTCOME),
+        (HEAD + "expect lend: AllFinish NoDeadlock", 3, 24, "unexpected 'NoDeadlock'", "',' or end of line"),
+        (HEAD + "expect lend: NoDeadlock; AllFinish", 3, 24, "unexpected ';'", "',' or end of line"),
+        (HEAD + "expect lend: cycle", 3, 19, "unexpected end of line", "a run's name"),
+        (HEAD + "expect lend: NoDeadlock, cycle a q", 3, 34, "unknown run 'q'", "a run of the tree"),
+        (HEAD + "expect lend: cycle a b a", 3, 24, "run a stands twice in the circle", ""),
+        (HEAD + "expect lend: never e", 3, 20, "no body needs event e", "a step '?e' in some body"),
+        (HEAD + "expect lend: refused, refused", 3, 23, "outcome 'refused' stands twice", ""),
+        (HEAD + "expect lend: cycle a b x, cycle x a b", 3, 27, "outcome 'cycle x a b' stands twice", ""),
+        (HEAD + "body a: ?e\nexpect lend: never e, never e", 4, 23, "outcome 'never e' stands twice", ""),
+        (HEAD + "expect lend: holds, NoDeadlock", 3, 21,
+         "'holds' stands alone: nothing else is found where all is well", ""),
+        (HEAD + "expect lend: NoDeadlock, holds", 3, 26,
+         "'holds' stands alone: nothing else is found where all is well", ""),
+        (HEAD + "expect lend: diagnosed", 3, 14, "'diagnosed', but no 'diagnosis' line says what is found",
+         "such a line"),
         (HEAD + "expect lend: holds\nexpect lend: NoDeadlock", 4, 8, "rule lend stands twice", ""),
         (HEAD + "expect: holds", 3, 7, "unexpected ':'", "a rule's name"),
         (HEAD + "diagnosis: circle a b", 3, 12, "unexpected 'circle'", "'cycle' or 'never'"),
@@ -399,8 +424,7 @@ def test_the_built_in_scenarios_say_all_that_a_named_scenario_should() -> None:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
         assert scenario.title
         assert scenario.source
-        assert {"hold", "release", "lend"} <= set(scenario.expect)
-        assert set(scenario.expect.values()) <= set(OUTCOMES)
+        assert {"hold", "release", "lend", "lend+relend"} <= set(scenario.expect)
         assert read_scenario(f"cap: 1\ntree: {scenario.tree}", name).tree == scenario.tree
 
 

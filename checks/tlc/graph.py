@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from slotcheck.checks.subject import RuleSubject
 from slotcheck.checks.tlc.instance import (
     Instance,
     Key,
@@ -145,6 +146,8 @@ def _graphs(
 
 def explored(instance: Instance, subject: Subject) -> Graph:
     """The graph of an instance under a subject, every interleaving, no symmetry."""
+    if isinstance(subject, RuleSubject):
+        subject = subject.declared(instance.scenario.levels)
     workload = Workload(instance.scenario, Calls(subject), cap=instance.cap, relend=instance.relend, symmetry=False)
     (start,) = workload.initial()
     keys = {start: key_of_workload(workload, start)}

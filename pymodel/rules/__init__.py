@@ -3,13 +3,35 @@
 Independent of ``slotlending``: nothing here imports it, so that agreement means something.
 """
 
+from slotcheck.pymodel.rules.help import Help, HelpInline
 from slotcheck.pymodel.rules.hold import Hold
 from slotcheck.pymodel.rules.lend import Lend
+from slotcheck.pymodel.rules.per_level import PerLevel
+from slotcheck.pymodel.rules.refuse import Refuse
 from slotcheck.pymodel.rules.release import Release
+from slotcheck.pymodel.rules.retake import Retake
 from slotcheck.pymodel.rules.rule import Rule
-from slotcheck.pymodel.rules.state import Outcome, Refusal, Run, State
+from slotcheck.pymodel.rules.state import Outcome, Refusal, Run, StackState, State
 
-__all__ = ["RULES", "Hold", "Lend", "Outcome", "Refusal", "Release", "Rule", "Run", "State"]
+__all__ = [
+    "RULES",
+    "Help",
+    "HelpInline",
+    "Hold",
+    "Lend",
+    "Outcome",
+    "PerLevel",
+    "Refusal",
+    "Refuse",
+    "Release",
+    "Retake",
+    "Rule",
+    "Run",
+    "StackState",
+    "State",
+]
 
 #: The rules by name.
-RULES: dict[str, Rule] = {rule.name: rule for rule in (Lend(), Hold(), Release())}
+RULES: dict[str, Rule] = {
+    rule.name: rule for rule in (Hold(), Release(), Retake(), PerLevel(), Help(), HelpInline(), Refuse(), Lend())
+}

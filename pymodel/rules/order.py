@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from slotcheck.pymodel.rules.state import Draft, Job, RunId
 
 __all__ = ["join", "leave", "pick"]
 
 
-def pick(draft: Draft) -> RunId:
-    """The waiter whom the next pool slot goes to."""
+def pick(draft: Draft, among: Sequence[RunId] | None = None) -> RunId:
+    """The waiter whom the next pool slot goes to, of all or of some (in order of arrival)."""
+    waiting = draft.waiting if among is None else among
     if draft.order == "fifo":
-        return draft.waiting[0]
+        return waiting[0]
     node: Job = ()
     while True:
-        below = [draft.runs[run].job for run in draft.waiting if draft.runs[run].job[: len(node)] == node]
+        below = [draft.runs[run].job for run in waiting if draft.runs[run].job[: len(node)] == node]
         if node in below:
-            return next(run for run in draft.waiting if draft.runs[run].job == node)
+            return next(run for run in waiting if draft.runs[run].job == node)
         children = {job[: len(node) + 1] for job in below}
         node = min(children, key=lambda child: (draft.held(child), _place(draft, child)))
 

@@ -6,8 +6,9 @@ it gives its slot back.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State
 
@@ -22,8 +23,16 @@ class Rule:
 
     #: As in ``slotcheck check --subject rule:NAME``.
     name: ClassVar[str]
+    #: What a run does between its own steps, because of the rule.
+    conduct: ClassVar[Conduct] = Conduct()
+    #: Codes with which the rule declines a run for good where lending would let it wait.
+    declines: ClassVar[frozenset[str]] = frozenset()
 
-    def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> State:
+    def declared(self, levels: int) -> Rule:
+        """The rule for trees of so many levels, where it must know that ahead."""
+        return self
+
+    def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> Any:
         """A pool that knows no run (R1)."""
         _judge_cap(cap)
         if order not in ORDERS:
@@ -32,7 +41,7 @@ class Rule:
             raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         return State(cap, 0, frozenset(), (), frozenset(), frozenset(), order, tie, relend)
 
-    def ask(self, state: State, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
+    def ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2."""
         draft = Draft(state)
         self._enter(draft, run, parent, job)
@@ -40,13 +49,13 @@ class Rule:
             order.join(draft, run)
         return draft.done()
 
-    def try_ask(self, state: State, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
+    def try_ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2 without step 3."""
         draft = Draft(state)
         self._enter(draft, run, parent, job)
         return draft.done() if self._admit(draft, run) else Outcome(state, (), ())
 
-    def finish(self, state: State, run: RunId) -> Outcome:
+    def finish(self, state: Any, run: RunId) -> Outcome:
         """R3."""
         draft = Draft(state)
         known = draft.runs.get(run)
@@ -57,7 +66,7 @@ class Rule:
         self._end(draft, known)
         return draft.done()
 
-    def cancel(self, state: State, run: RunId) -> Outcome:
+    def cancel(self, state: Any, run: RunId) -> Outcome:
         """R5."""
         draft = Draft(state)
         known = draft.runs.get(run)
@@ -70,7 +79,7 @@ class Rule:
             self._end(draft, known)
         return draft.done()
 
-    def resize(self, state: State, cap: int) -> Outcome:
+    def resize(self, state: Any, cap: int) -> Outcome:
         """R8."""
         _judge_cap(cap)
         draft = Draft(state)

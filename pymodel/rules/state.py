@@ -7,9 +7,9 @@ plainly. That is what makes this the oracle.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Draft", "Job", "Outcome", "Refusal", "Run", "RunId", "State"]
+__all__ = ["Draft", "Job", "Outcome", "Refusal", "Run", "RunId", "StackState", "State"]
 
 RunId: TypeAlias = str
 Job: TypeAlias = tuple[str, ...]
@@ -41,10 +41,29 @@ class State(NamedTuple):
     relend: bool
 
 
+class StackState(NamedTuple):
+    """The state under a rule whose slots are workers that run one run on top of another.
+
+    A run under another one counts as having lent its slot; the one on top has it as a loan, child or not.
+    """
+
+    cap: int
+    taken: int
+    runs: frozenset[Run]
+    waiting: tuple[RunId, ...]
+    children: frozenset[tuple[RunId, tuple[RunId, ...]]]
+    lines: frozenset[tuple[Job, tuple[str, ...]]]
+    order: str
+    tie: str
+    relend: bool
+    #: For each worker at work its runs from the bottom up: only the last one can go on. The longest at work first.
+    stacks: tuple[tuple[RunId, ...], ...]
+
+
 class Outcome(NamedTuple):
     """What one call led to: the next state, who got a slot and as what, whose pool slot became a loan."""
 
-    state: State
+    state: Any
     granted: tuple[tuple[RunId, str], ...]
     relent: tuple[RunId, ...]
 
@@ -61,13 +80,14 @@ class Refusal(Exception):
 class Draft:
     """The next state, being written."""
 
-    def __init__(self, state: State) -> None:
-        self.cap, self.taken, runs, waiting, children, lines, self.order, self.tie, self.relend = state
+    def __init__(self, state: State | StackState) -> None:
+        self.cap, self.taken, runs, waiting, children, lines, self.order, self.tie, self.relend = state[:9]
         self.runs = {run.run: run for run in runs}
         self.waiting = list(waiting)
         #: For each run with children that have a slot: these, by admission.
         self.children = {parent: list(admitted) for parent, admitted in children}
         self.lines = {node: list(line) for node, line in lines}
+        self.stacks = [list(stack) for stack in state.stacks] if isinstance(state, StackState) else None
         self.granted: list[tuple[RunId, str]] = []
         self.relent: list[RunId] = []
 
@@ -84,6 +104,9 @@ class Draft:
             self.tie,
             self.relend,
         )
+        if self.stacks is not None:
+            stacked = StackState(*state, tuple(tuple(stack) for stack in self.stacks))
+            return Outcome(stacked, tuple(self.granted), tuple(self.relent))
         return Outcome(state, tuple(self.granted), tuple(self.relent))
 
     def known_children(self, parent: RunId) -> list[Run]:
@@ -107,6 +130,6 @@ class Draft:
         """The run has a slot from now on, as this token."""
         admitted = self.runs[run]._replace(phase="in_flight", token=token)
         self.runs[run] = admitted
-        if admitted.parent is not None:
+        if admitted.parent is not None and run not in self.children.get(admitted.parent, []):
             self.children.setdefault(admitted.parent, []).append(run)
         self.granted.append((run, token))

@@ -1,30 +1,16 @@
-"""Faulty pools that a check must catch, each named after the mistake it stands for. The only home of faulty pools.
-
-Each is `slotlending.Pool` with one mistake in it, so that what is caught is the mistake and nothing else, and can be
-checked like any class: ``slotcheck check --subject slotcheck.checks.mutants:LendsTwice``.
-"""
+"""Faulty pools: each is `slotlending.Pool` with one mistake in it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Hashable
+from typing import Any, ClassVar
 
-from slotcheck.checks.check import Part, check_part, parts_of
-from slotcheck.checks.conformance import refuses_bad_caps
-from slotcheck.checks.generated import generated_scenarios
-from slotcheck.checks.histories import play_histories
-from slotcheck.checks.subject import ClassSubject
-from slotcheck.checks.trace import Trace
-from slotcheck.pymodel.rules import RULES
 from slotlending.errors import BadCap, ParentNotInFlight, RunKnown
 from slotlending.order import OLDEST
 from slotlending.pool import Pool
 from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, RunState, Snapshot
 
-#: On the forests of up to so many runs every mutant shows.
-MUTANT_RUNS = 4
-
-__all__ = ["MUTANTS", "MUTANT_RUNS", "Caught", "Mutant", "catch"]
+__all__ = ["MUTANTS", "Mutant"]
 
 
 class Mutant(Pool):
@@ -385,49 +371,3 @@ class OldestIsNewest(Mutant):
 
 #: All of them, by name.
 MUTANTS: dict[str, type[Mutant]] = {mutant.__name__: mutant for mutant in Mutant.__subclasses__()}
-
-
-class Caught(NamedTuple):
-    """What became of a mutant."""
-
-    name: str
-    mistake: str
-    caught_by: str
-    #: Whether the named invariant caught it.
-    caught: bool
-    #: The smallest counterexample to that invariant; None where none was found, or it needs no scenario.
-    trace: Trace | None
-    message: str
-
-
-def catch(names: Iterable[str], runs: int) -> Iterator[Caught]:
-    """Check each mutant on generated scenarios up to so many runs, the smallest first, until its invariant fails."""
-    parts = sorted(parts_of(generated_scenarios(runs)), key=lambda part: (len(part.scenario.runs), part.cap))
-    for name in names:
-        yield _catch(MUTANTS[name], parts)
-
-
-def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
-    name = mutant.__name__
-    subject = ClassSubject(f"{mutant.__module__}:{name}", mutant)
-    if mutant.caught_by == "Refused" and (fault := refuses_bad_caps(subject)) is not None:
-        return Caught(name, mutant.mistake, mutant.caught_by, True, None, fault)
-    if mutant.in_histories:
-        for trace in play_histories(subject, RULES["lend"]).traces:
-            if trace.invariant == mutant.caught_by:
-                return Caught(name, mutant.mistake, mutant.caught_by, True, trace, trace.message)
-        return Caught(name, mutant.mistake, mutant.caught_by, False, None, "not caught")
-    best: Trace | None = None
-    size: tuple[int, int] | None = None
-    for part in parts:
-        if size is not None and size != (len(part.scenario.runs), part.cap):
-            break
-        result = check_part(part, subject)
-        if result.stopped is not None:
-            raise KeyboardInterrupt  # nothing else ends it early
-        for trace in result.traces:
-            if trace.invariant == mutant.caught_by and (best is None or len(trace) < len(best)):
-                best, size = trace, (len(part.scenario.runs), part.cap)
-    if best is None:
-        return Caught(name, mutant.mistake, mutant.caught_by, False, None, "not caught")
-    return Caught(name, mutant.mistake, mutant.caught_by, True, best, best.message)

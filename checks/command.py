@@ -1,0 +1,64 @@
+"""What the commands of the command line share: their exit codes, their errors, their progress bar."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from slotcheck.checks.report import console
+from slotcheck.pymodel.explore import Verdict
+
+__all__ = ["BAD_INPUT", "EXIT_CODES", "BadInput", "Commands", "progress"]
+
+BAD_INPUT = 2
+EXIT_CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 3}
+
+
+class BadInput(click.ClickException):
+    """Something the user gave cannot be used: exit code 2."""
+
+    exit_code = BAD_INPUT
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"slotcheck: {self.message}", err=True)
+
+
+class Commands(click.Group):
+    """Commands of which each ends with a verdict: no other way out may look like one."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("slotcheck: interrupted, so undetermined", err=True)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
+            raise
+        except Exception:
+            traceback.print_exc()
+            click.echo("slotcheck: failed itself, so undetermined: this is no verdict on the subject", err=True)
+        sys.exit(EXIT_CODES[Verdict.UNDETERMINED])
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[int, int, int], None]]]:
+    """A progress bar on a terminal, silence otherwise.
+
+    Yields whom to tell how many are done, and whom to tell, within one, how many states, edges and states to expand.
+    """
+    to = console(stderr=True)
+    if not to.is_terminal:
+        yield (lambda done: None), (lambda states, edges, frontier: None)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=to, transient=True) as bar:
+        task = bar.add_task(title, total=total or None)
+
+        def within(states: int, edges: int, frontier: int) -> None:
+            bar.update(task, description=f"{title}: {states:,} states, {edges:,} edges, {frontier:,} to expand")
+
+        yield (lambda done: bar.update(task, completed=done)), within

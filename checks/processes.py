@@ -1,0 +1,42 @@
+"""Work on several processes, its results in the order of the work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, TypeVar
+
+__all__ = ["GRACE", "in_order"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Seconds after the deadline before a worker is taken to hang.
+GRACE = 5.0
+
+
+def in_order(
+    work: Callable[[T], R],
+    items: Iterable[T],
+    *,
+    jobs: int,
+    deadline: float | None = None,
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
+) -> Generator[R, None, None]:
+    """The result of ``work`` for each item, in their order. Closing it ends the workers at once.
+
+    Raises:
+        TimeoutError: a worker went on for `GRACE` seconds after the deadline (of `time.monotonic`).
+        BrokenProcessPool: a worker ended.
+    """
+    pool = ProcessPoolExecutor(max(jobs, 1), initializer=initializer, initargs=initargs)
+    try:
+        for future in [pool.submit(work, item) for item in items]:
+            yield future.result(None if deadline is None else max(deadline - time.monotonic(), 0) + GRACE)
+    finally:
+        # Whether all is done, nobody wants the rest, or a subject hangs: nothing is waited for.
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)

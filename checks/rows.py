@@ -1,0 +1,141 @@
+"""Each scenario under each rule: what its ``expect`` line says against what exploration finds.
+
+A row says all that a rule does wrong, so what is found must be exactly that. Of lending every invariant counts. Of the
+other rules those count that say what is wanted of any of them; how lending gets there (its chains, its wake-ups) is not
+theirs to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from slotcheck.checks.check import SCRIPT_NOT_DONE, Part, check_part, ledger_for
+from slotcheck.checks.designs import DESIGNS, subject_of
+from slotcheck.checks.subject import AnySubject, resolve_subject
+from slotcheck.checks.trace import Trace
+from slotcheck.pymodel.explore import Limits
+from slotcheck.pymodel.scenario import Scenario
+
+__all__ = ["OF_EVERY_RULE", "Outcome", "Row", "explore_row", "rows_of", "told"]
+
+#: One thing that a rule is expected or found to do: ``("NoDeadlock",)``, ``("cycle", "a", "b")``, ``("refused",)``.
+Outcome: TypeAlias = tuple[str, ...]
+
+#: The invariants that say what is wanted of any rule, and not how lending gets there.
+OF_EVERY_RULE = frozenset(
+    {
+        "UnlentWithinCap",
+        "CapRespected",
+        "InFlightWithinCapTimesLevels",
+        "NoSlotLeak",
+        "GrantsTold",
+        "Answers",
+        "NoDeadlock",
+    }
+)
+
+#: These only say again what the row says in another way: the reasons for a stuck state, and that it is one.
+_SAID_OTHERWISE = frozenset({"Diagnosis", "AllFinish"})
+
+HOLDS: tuple[Outcome, ...] = (("holds",),)
+
+
+@dataclass
+class Row:
+    """One scenario under one rule, all its caps together."""
+
+    scenario: str
+    rule: str
+    #: What its line says, with ``diagnosed`` spelt out; None without a line.
+    expected: tuple[Outcome, ...] | None
+    found: tuple[Outcome, ...] = HOLDS
+    #: Whether it is outside what lending promises: stuck in a way that was named.
+    diagnosed: bool = False
+    parts: int = 0
+    states: int = 0
+    edges: int = 0
+    #: The shortest way to each thing found, by its name.
+    traces: dict[str, Trace] = field(default_factory=dict)
+    #: Why the exploration was cut short.
+    stopped: str | None = None
+
+    @property
+    def told_expected(self) -> str:
+        """As an ``expect`` line says it."""
+        return "" if self.expected is None else told(self.expected)
+
+    @property
+    def told_found(self) -> str:
+        """The same of what was found."""
+        return told(self.found)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether found is what was expected; None where nothing was, or what is found may not be all."""
+        if self.expected is None:
+            return None
+        if self.stopped is not None and set(self.found) - set(HOLDS) <= set(self.expected):
+            return None
+        return self.expected == self.found
+
+
+def rows_of(scenarios: Iterable[Scenario], rules: Iterable[str] = DESIGNS) -> Iterator[tuple[Scenario, str]]:
+    """What there is to compare: every scenario under every rule, whether or not its file says what to expect."""
+    rules = tuple(rules)
+    return ((scenario, rule) for scenario in scenarios for rule in rules)
+
+
+def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> Row:
+    """Explore a scenario under a rule, at each of its caps."""
+    row = Row(scenario.name, rule, _expected(scenario, rule))
+    found: set[Outcome] = set()
+    judged_all = rule.startswith("lend")
+    # Of lending the code that ships is compared, in lockstep with the rule.
+    subject: AnySubject = resolve_subject("pool") if judged_all else subject_of(rule)
+    relend = rule.endswith("+relend")
+    named = tuple(outcome for outcome in row.expected or () if outcome[0] in ("cycle", "never"))
+    scenario = replace(scenario, diagnoses=named or scenario.diagnoses)
+    for cap in scenario.caps:
+        part = Part(scenario, cap, relend)
+        ledger = ledger_for(part, subject, only=None if judged_all else OF_EVERY_RULE)
+        result = check_part(part, subject, ledger=ledger, limits=limits)
+        row.parts += 1
+        row.states += result.states
+        row.edges += result.edges
+        if result.stopped is not None and (judged_all or result.stopped != SCRIPT_NOT_DONE):
+            row.stopped = row.stopped or result.stopped
+        for trace in result.traces:
+            if trace.invariant not in _SAID_OTHERWISE and (judged_all or trace.invariant in OF_EVERY_RULE):
+                found.add((trace.invariant,))
+            if trace.invariant not in row.traces or len(trace) < len(row.traces[trace.invariant]):
+                row.traces[trace.invariant] = trace
+        found |= {_turned(tuple(reason.split())) for name in result.diagnoses for reason in name.split("; ")}
+        if any(call.reply.declined is not None for call in ledger.calls):
+            found.add(("refused",))
+    row.diagnosed = any(outcome[0] in ("cycle", "never") for outcome in found)
+    row.found = tuple(sorted(found)) or HOLDS
+    return row
+
+
+def _expected(scenario: Scenario, rule: str) -> tuple[Outcome, ...] | None:
+    if rule not in scenario.expect:
+        return None
+    outcomes: set[Outcome] = set()
+    for outcome in scenario.expect[rule]:
+        outcomes |= set(scenario.diagnoses) if outcome == ("diagnosed",) else {outcome}
+    return tuple(sorted(map(_turned, outcomes)))
+
+
+def _turned(outcome: Outcome) -> Outcome:
+    """A circle begins with its first run by name, wherever one began to tell it."""
+    if outcome[0] != "cycle":
+        return outcome
+    circle = outcome[1:]
+    return "cycle", *min(circle[at:] + circle[:at] for at in range(len(circle)))
+
+
+def told(outcomes: Iterable[Outcome]) -> str:
+    """As an ``expect`` line says it."""
+    return ", ".join(" ".join(outcome) for outcome in outcomes)

@@ -1,0 +1,98 @@
+"""How much state the runs in flight can hold at once: what a cap is sized by.
+
+Each slot's chain goes down the tree, one run per level, so what is in flight lies on ``cap`` disjoint downward paths,
+and the peak is at most the sum over the heaviest such paths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from slotcheck.checks.check import Part, ledger_for
+from slotcheck.checks.paths import HeaviestPath, heaviest_paths, levels_of
+from slotcheck.checks.subject import resolve_subject
+from slotcheck.pymodel.explore import Limits, explore
+from slotcheck.pymodel.scenario import RunSpec, Scenario
+from slotcheck.pymodel.workload import Workload, WorkloadState
+
+__all__ = ["Heavy", "Seen", "parse_size", "peak_seen", "size_text"]
+
+_UNITS = {"": 1, "B": 1, **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}}
+_UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
+
+
+class Heavy(NamedTuple):
+    """A bound on the state in flight, three ways from rough to exact."""
+
+    #: cap x (the largest state of a run on each level, summed over the levels).
+    by_levels: int
+    paths: list[HeaviestPath]
+
+    @property
+    def by_paths(self) -> int:
+        """The sum over the heaviest disjoint downward paths."""
+        return sum(path.size for path in self.paths)
+
+    @classmethod
+    def of(cls, runs: Sequence[RunSpec], sizes: Mapping[str, int], cap: int) -> Heavy:
+        """The bounds for a forest at one cap."""
+        largest: dict[int, int] = {}
+        for run, level in levels_of(runs).items():
+            largest[level] = max(largest.get(level, 0), sizes[run])
+        return cls(cap * sum(largest.values()), heaviest_paths(runs, sizes, cap))
+
+
+class Seen(NamedTuple):
+    """The greatest state in flight that exploring the pool comes to."""
+
+    size: int
+    #: The runs that are in flight there.
+    runs: tuple[str, ...]
+    states: int
+    #: Why the exploration was cut short, so that there may be more.
+    stopped: str | None
+
+
+def peak_seen(scenario: Scenario, sizes: Mapping[str, int], cap: int, limits: Limits | None = None) -> Seen:
+    """Explore the pool that ships under a scenario, for the state in flight."""
+    subject = resolve_subject("pool")
+    ledger = ledger_for(Part(scenario, cap, False), subject, only=())
+    # Which runs are alike is told by their places: where sizes tell runs of one level apart, nothing is merged.
+    levels = levels_of(scenario.runs)
+    alike = len({(level, sizes[run]) for run, level in levels.items()}) == scenario.levels
+    workload = Workload(scenario, ledger.calls, cap=cap, symmetry=alike, resume_at_grant=not scenario.script)
+    best: tuple[int, tuple[str, ...]] = (0, ())
+
+    def weigh(state: WorkloadState) -> None:
+        nonlocal best
+        runs = [run.run for run in ledger.facts(state.pool).in_flight]
+        weight = sum(sizes[run] for run in runs)
+        if weight > best[0]:
+            best = weight, tuple(sorted(runs, key=scenario.index.__getitem__))
+
+    result = explore(workload, limits=limits, on_state=weigh)
+    return Seen(*best, result.states, result.stopped)
+
+
+def parse_size(text: str) -> int:
+    """A size in bytes: ``100000``, ``100 KB``, ``1.5MiB``.
+
+    Raises:
+        ValueError: it is no size; says what is.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    units = {unit.lower(): factor for unit, factor in _UNITS.items()}
+    if match is None or match[2].lower() not in units:
+        raise ValueError(f"{text!r} is no size: write a number of bytes, or one with a unit such as 100KB or 1.5MiB")
+    return int(Fraction(match[1]) * units[match[2].lower()])
+
+
+def size_text(size: int) -> str:
+    """A size in bytes for people: at most two decimals in the greatest decimal unit that fits."""
+    for unit in ("TB", "GB", "MB", "KB"):
+        if size >= _UNITS[unit]:
+            return f"{size / _UNITS[unit]:.2f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{size} B"
