@@ -61,7 +61,7 @@ TRAPS = {
         {"module": FALSE_ASSUME, "more": ("-simulate", "num=1", "-depth", "3")},
     ),
     "simulate without end": Trap(
-        _spec(invariant="Within"), FAILED, "not done after 6 s", {"more": ("-simulate",), "seconds": 6.0}
+        _spec(invariant="Within"), FAILED, "not done after 4 s", {"more": ("-simulate",), "seconds": 4.0}
     ),
     "a search in depth": Trap(_spec(invariant="Within"), FAILED, "", {"more": ("-dfid", "5")}),
     # No state at all: "no error has been found", exit code 0.
@@ -71,7 +71,7 @@ TRAPS = {
         _spec(invariant="Within"), FAILED, "Parsing", {"module": COUNTER.replace("Small == x < 2", "Small == x <")}
     ),
     "out of memory": Trap(_spec(invariant="Sets", spec="Swells"), FAILED, "", {"memory": 24}),
-    "endless": Trap(_spec(invariant="Sets", spec="Grows"), FAILED, "not done after 6 s", {"seconds": 6.0}),
+    "endless": Trap(_spec(invariant="Sets", spec="Grows"), FAILED, "not done after 4 s", {"seconds": 4.0}),
 }
 
 
