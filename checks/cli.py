@@ -28,6 +28,7 @@ from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, built
 from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
+from slotcheck.checks.tlc_command import tlc_command
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
@@ -165,6 +166,7 @@ def check_command(
 main.add_command(compare_command)
 main.add_command(asyncio_command)
 main.add_command(size_command)
+main.add_command(tlc_command)
 
 
 @main.command("scenarios")

@@ -1,4 +1,4 @@
-"""The command ``slotcheck tlc``. To wire it in, cli.py says ``main.add_command(tlc_command)``."""
+"""``slotcheck tlc``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.report import console
 from slotcheck.checks.tlc.config import ConfigError
 from slotcheck.checks.tlc.manifest import SPECS, chosen, read_manifest
@@ -16,7 +17,6 @@ from slotcheck.checks.tlc.report import tlc_as_json, tlc_as_text
 from slotcheck.checks.tlc.run import MEMORY
 from slotcheck.checks.tlc.suite import TlcReport, check_specs
 from slotcheck.checks.tlc.tool import ToolMissingError, find_tool
-from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["tlc_command"]
 
@@ -60,11 +60,12 @@ def tlc_command(
     try:
         picked = chosen(read_manifest(specs), configs, deep=deep)
     except ConfigError as error:
-        click.echo(f"slotcheck: {error}", err=True)
-        sys.exit(2)
+        raise BadInput(str(error)) from error
     started = time.monotonic()
     try:
-        report = check_specs(find_tool(), specs, picked, seconds=max_seconds, jobs=jobs, memory=max_memory)
+        tool = find_tool()
+        with progress("checking specifications", len(picked)) as (tell, _):
+            report = check_specs(tool, specs, picked, seconds=max_seconds, jobs=jobs, memory=max_memory, progress=tell)
     except ToolMissingError as error:
         report = TlcReport([], stopped=str(error))
     seconds = None if no_timing else time.monotonic() - started
@@ -72,4 +73,4 @@ def tlc_command(
         click.echo(json.dumps(tlc_as_json(report, seconds), indent=1))
     else:
         console().print(tlc_as_text(report, seconds))
-    sys.exit({Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 3}[report.verdict])
+    sys.exit(EXIT_CODES[report.verdict])

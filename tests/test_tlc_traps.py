@@ -112,6 +112,9 @@ def test_what_comes_out_otherwise_than_expected_is_told() -> None:
     assert judged(expected(), holds).verdict is Verdict.HOLDS
     told = judged(expected(distinct=5), holds)
     assert (told.verdict, told.why) == (Verdict.VIOLATED, ["distinct: 4 instead of 5"])
+    other = expected(generated=9)
+    assert judged(other, holds).verdict is Verdict.VIOLATED
+    assert judged(other, holds, known_tlc=False).verdict is Verdict.HOLDS  # how it gets there is another TLC's business
     told = judged(expected(), violated)
     assert (told.verdict, told.why) == (Verdict.VIOLATED, ["expected all to hold, but Small is violated"])
     told = judged(expected(result="violated", property="Within"), violated)

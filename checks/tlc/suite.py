@@ -16,7 +16,7 @@ from slotcheck.checks.tlc.graph import Comparison, GraphFormError, compare, expl
 from slotcheck.checks.tlc.manifest import Expected, differences
 from slotcheck.checks.tlc.outcome import FAILED, HOLDS, VIOLATED, Outcome
 from slotcheck.checks.tlc.run import MEMORY, Run, run_config
-from slotcheck.checks.tlc.tool import Tool
+from slotcheck.checks.tlc.tool import JAR_SHA256, Tool
 from slotcheck.checks.tlc.values import ValueFormError
 from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Verdict
@@ -115,7 +115,7 @@ def check_specs(
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:
                     expected = waiting.pop(future)
-                    results[expected.name] = _result(expected, future, subjects)
+                    results[expected.name] = _result(expected, future, subjects, tool.sha256 == JAR_SHA256)
                     if progress is not None:
                         progress(len(results))
         except BaseException:
@@ -125,26 +125,28 @@ def check_specs(
     return TlcReport([results[each.name] for each in configs], tool)
 
 
-def _result(expected: Expected, future: Future[Run], subjects: Callable[[str], Mapping[str, Subject]]) -> ConfigResult:
+def _result(
+    expected: Expected, future: Future[Run], subjects: Callable[[str], Mapping[str, Subject]], known_tlc: bool
+) -> ConfigResult:
     try:
         run = future.result()
     except ConfigError as error:
         return ConfigResult(expected, Verdict.UNDETERMINED, Outcome(FAILED, str(error)), [str(error)])
-    result = judged(expected, run)
+    result = judged(expected, run, known_tlc=known_tlc)
     if expected.graph is not None:
         _compare(result, run, subjects(expected.graph))
     return result
 
 
-def judged(expected: Expected, run: Run) -> ConfigResult:
-    """A run beside what is expected of it."""
+def judged(expected: Expected, run: Run, *, known_tlc: bool = True) -> ConfigResult:
+    """A run beside what is expected of it; ``known_tlc``: by the TLC that the counts are pinned for."""
     outcome = run.outcome
     result = ConfigResult(expected, Verdict.HOLDS, outcome, seconds=run.seconds, seconds_to_start=run.seconds_to_start)
     if outcome.result == FAILED:
         result.verdict = Verdict.UNDETERMINED
         result.why.append(outcome.told)
         return result
-    result.why += differences(expected, outcome)
+    result.why += differences(expected, outcome, known_tlc=known_tlc)
     if result.why:
         result.verdict = Verdict.VIOLATED
     if outcome.result == VIOLATED:
