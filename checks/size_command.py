@@ -80,7 +80,7 @@ def _chosen(name: str | None, tree: str | None, caps: tuple[int, ...]) -> Scenar
             return resolve([name])[0]
         if not caps:
             raise BadInput("--tree needs --cap CAP")
-        return read_scenario(f"cap: {' '.join(map(str, caps))}\ntree: {tree}\n", "tree")
+        return read_scenario(f"tree: {tree}\ncap: {' '.join(map(str, dict.fromkeys(caps)))}\n", "tree")
     except (ScenarioError, UnknownScenarioError) as error:
         raise BadInput(str(error)) from error
 
