@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from slotcheck.checks.check import INTERRUPTED
-from slotcheck.checks.designs import UNDETERMINED, Design, Look, design
+from slotcheck.checks.designs import UNDETERMINED, WITHIN, Design, Look, design
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.rows import Row, explore_row
 from slotcheck.checks.trace import Trace
@@ -70,7 +70,7 @@ class Comparison:
             for row in self.designs
             if row.name in POST
             for column, wanted, cell in zip(COLUMNS, POST[row.name], row.cells().values(), strict=True)
-            if cell not in (wanted, UNDETERMINED)
+            if _contradicts(cell, wanted)
         ]
         for row in self.designs:
             wanted_files = files_expected(row)
@@ -95,7 +95,7 @@ class Comparison:
             f"{row.name}: {what}: {_counts(series.maxima)} over the widths neither stays nor grows beyond cap x levels"
             for row in self.designs
             for what, series in (("executing", row.executing), ("in flight", row.in_flight))
-            if row.stopped is None and row.cells()[what] == UNDETERMINED
+            if row.stopped is None and what in row.undetermined()
         ]
         told += [
             f"{row.scenario} under {row.rule}: {row.stopped}"
@@ -112,6 +112,13 @@ class Comparison:
         if self.differences:
             return Verdict.VIOLATED
         return Verdict.UNDETERMINED if self.undetermined else Verdict.HOLDS
+
+
+def _contradicts(cell: str, wanted: str) -> bool:
+    """Whether a cell cannot be as the post has it."""
+    if cell.startswith("not "):
+        return wanted in WITHIN[: WITHIN.index(cell.removeprefix("not ")) + 1]
+    return cell not in (wanted, UNDETERMINED)
 
 
 def _ways(row: Design, column: str) -> list[Trace]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.compare import COLUMNS, POST, POST_CAP, POST_FILES, Comparison, files_expected
-from slotcheck.checks.designs import BREAKS, CONDITIONS, DESIGNS, UNDETERMINED, Design, Series
+from slotcheck.checks.designs import BREAKS, CONDITIONS, DESIGNS, Design, Series
 from slotcheck.checks.report import versions
 from slotcheck.checks.rows import Row
 from slotcheck.checks.trace import Trace
@@ -79,7 +79,8 @@ def _designs(compared: Comparison) -> Iterator[RenderableType]:
     for row in compared.designs:
         cells = list(row.cells().values())
         post = POST.get(row.name)
-        same = "not in it" if post is None else _same(cells, post)
+        differs = any(one.what.startswith(f"{row.name}: ") for one in compared.differences)
+        same = "not in it" if post is None else "NO" if differs else "yes" if list(post) == cells else "unknown"
         table.add_row(row.name, *cells, Text(same, style="bold red" if same == "NO" else ""))
     yield Text("what each design keeps", style="bold")
     yield table
@@ -114,11 +115,6 @@ def _designs(compared: Comparison) -> Iterator[RenderableType]:
         if row.cells()["in flight"] == "unbounded" and _IN_FLIGHT not in row.breaks:
             told = f"no forest of up to {look.runs} runs shows it (see --runs), the maxima above do"
             yield Text(f"{row.name}, not '{_IN_FLIGHT}': {told}")
-
-
-def _same(cells: Sequence[str], post: Sequence[str]) -> str:
-    differ = [cell for cell, told in zip(cells, post, strict=True) if cell != told]
-    return "yes" if not differ else "unknown" if set(differ) == {UNDETERMINED} else "NO"
 
 
 def _series(series: Series) -> str:

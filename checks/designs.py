@@ -33,6 +33,7 @@ __all__ = [
     "DESIGNS",
     "GROWS",
     "UNDETERMINED",
+    "WITHIN",
     "Bound",
     "Design",
     "Look",
@@ -56,6 +57,9 @@ BREAKS = {
 
 #: The cell of what could not be told.
 UNDETERMINED = "undetermined"
+
+#: What a bounded count may be within, the narrowest first. Of a cell no more may be known than that it is not that.
+WITHIN = ("<= cap", "<= cap x levels")
 
 #: The four conditions for deadlock, and what a state or edge of ours shows of each. A design that never shows one of
 #: them has broken it, and one broken condition is enough.
@@ -139,6 +143,10 @@ class Design:
         """The conditions for deadlock that it breaks."""
         return [name for name in CONDITIONS if not self.seen[name]]
 
+    def undetermined(self) -> dict[str, str]:
+        """The cells that tell nothing, or only what is not so."""
+        return {what: cell for what, cell in self.cells().items() if cell == UNDETERMINED or cell.startswith("not ")}
+
     def cells(self) -> Mapping[str, str]:
         """The row's cells by column, in the words of the post that compares the designs.
 
@@ -156,12 +164,13 @@ class Design:
     def _bound(self, what: str, series: Series, wanted: str) -> str:
         """What a count is bounded by, judged by the trees of growing width and by what small forests break."""
         cap, levels = self.look.cap, self.look.levels
+        broken = f"{what} {wanted}" in self.breaks
         bound = None if self.stopped is not None else series.bound
         # As long as it is within cap x levels it may grow up to there and stay.
         if bound is None or (bound.most is None and series.maxima[-1] <= cap * levels):
-            return UNDETERMINED
+            return f"not {wanted}" if broken else UNDETERMINED
         told = bound.told(cap, levels)
-        return f"not {wanted}" if f"{what} {wanted}" in self.breaks and told in ("<= cap", wanted) else told
+        return f"not {wanted}" if broken and told in WITHIN[: WITHIN.index(wanted) + 1] else told
 
 
 def subject_of(name: str) -> RuleSubject:
