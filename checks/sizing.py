@@ -6,7 +6,6 @@ and the peak is at most the sum over the heaviest such paths.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -125,7 +124,8 @@ def parse_size(text: str) -> int:
     units = {unit.lower(): factor for unit, factor in _UNITS.items()}
     if match is None or match[2].lower() not in units:
         raise ValueError(f"{text!r} is no size: write a number of bytes, or one with a unit such as 100KB or 1.5MiB")
-    return math.ceil(Fraction(match[1]) * units[match[2].lower()])
+    size = Fraction(match[1]) * units[match[2].lower()]
+    return -(-size.numerator // size.denominator)
 
 
 def size_text(size: int) -> str:
