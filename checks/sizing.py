@@ -20,7 +20,7 @@ from slotcheck.pymodel.workload import Workload, WorkloadState
 
 __all__ = ["Heavy", "Seen", "parse_size", "peak_seen", "size_text"]
 
-_UNITS = {"": 1, "B": 1, **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}}
+_UNITS: dict[str, int] = {"": 1, "B": 1, **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}}
 _UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
 
 
