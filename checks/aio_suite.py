@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from slotcheck.checks.aio_check import AioTrace, ProgramResult, Ways, check_programs
 from slotcheck.checks.aio_programs import FORMS, LONG_WAIT, Port, Program, programs_of
-from slotcheck.checks.aio_trees import TREES, Growth, TreeResult, grow_tree
+from slotcheck.checks.aio_trees import TREES, Growth, Tree, TreeResult, grow_tree
 from slotcheck.checks.aio_watch import LATE_CHILD, PORT_INVARIANTS, PORT_WITNESSES, TWO_WOKEN
 from slotcheck.checks.invariants import STATES
 from slotcheck.checks.processes import in_order
@@ -172,7 +173,8 @@ def check_port(
             if progress is not None:
                 progress(len(report.results))
         if trees and report.verdict is not Verdict.VIOLATED:
-            report.trees = [grow_tree(tree, port) for tree in TREES]
+            with closing(_grown(settings, jobs, deadline)) as grown:
+                report.trees = list(grown)
     except KeyboardInterrupt:
         report.stopped = INTERRUPTED
     except TimeoutError:
@@ -236,6 +238,17 @@ def _each(
         yield from results
         if not results:
             return
+
+
+def _grown(settings: AioSettings, jobs: int, deadline: float | None) -> Generator[TreeResult, None, None]:
+    """The trees of the post, on processes of their own: a port that loses a wake-up lets them hang."""
+    with_port = (settings, os.getcwd())
+    return in_order(_grow_in_worker, TREES, jobs=jobs, deadline=deadline, initializer=_set_up, initargs=with_port)
+
+
+def _grow_in_worker(tree: Tree) -> TreeResult:
+    assert _worker is not None
+    return grow_tree(tree, _worker[0])
 
 
 def _check(batch: Sequence[Program], port: Port, settings: AioSettings) -> list[ProgramResult]:

@@ -234,7 +234,3 @@ def bench_command(rounds: int, form: str) -> None:
         click.echo(json.dumps(bench_as_json(figures), indent=1))
     else:
         console().print(bench_as_text(figures))
-
-
-if __name__ == "__main__":
-    main()

@@ -94,7 +94,7 @@ def test_a_class_of_ones_own_is_checked_beside_folders_of_the_same_names(install
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('the wrong one')\n")
     (tmp_path / "my.py").write_text(MY_POOL)
-    check = (sys.executable, "-m", "slotcheck.checks.cli", "check", "--runs", "2", "--subject")
+    check = (sys.executable, "-m", "slotcheck.checks.entry", "check", "--runs", "2", "--subject")
     # A folder on the path is found before the editable install of the checkout.
     correct = run(*check, "my:Correct", cwd=tmp_path, PYTHONPATH=str(installed))
     assert (correct.returncode, correct.stderr) == (0, "")
@@ -125,7 +125,7 @@ def test_flow_goes_one_way() -> None:
 
 def test_the_commands_of_the_readme_exist() -> None:
     text = (ROOT / "README.md").read_text()
-    told = run(sys.executable, "-m", "slotcheck.checks.cli", "--help").stdout
+    told = run(sys.executable, "-m", "slotcheck.checks.entry", "--help").stdout
     named = set(re.findall(r"`slotcheck ([a-z]+)\b", text))
     assert named
     for command in named:

@@ -1,0 +1,70 @@
+"""Where the command line begins: in a process of its own, so that a subject that ends its process ends no verdict.
+
+A subject is imported and called in the process that checks it, and may end that at any moment, without a word and with
+exit code 0. So the commands run in a child. It says when it has come to a verdict; without that word the exit code is
+that of *undetermined*, whatever the child ended with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+
+import click
+
+from slotcheck.checks.cli import main
+from slotcheck.checks.command import EXIT_CODES
+from slotcheck.pymodel.explore import Verdict
+
+__all__ = ["run"]
+
+_SAID = b"."
+
+
+def run() -> None:
+    """``slotcheck`` as it is installed."""
+    if not hasattr(os, "fork"):
+        main()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _check(writing)
+    os.close(writing)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: _pass_on(child, number))
+    _, status = os.waitpid(child, 0)
+    os.set_blocking(reading, False)  # a process that the child left behind may hold the other end open
+    try:
+        said = os.read(reading, 1) == _SAID
+    except BlockingIOError:
+        said = False
+    code = os.waitstatus_to_exitcode(status)
+    if said:
+        sys.exit(code)
+    ended = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+    told = f"slotcheck: the process that checked was ended {ended}, before a verdict; the subject may have ended it"
+    click.echo(f"{told}: undetermined", err=True)
+    sys.exit(EXIT_CODES[Verdict.UNDETERMINED])
+
+
+def _check(writing: int) -> None:
+    """In the child: run the command, and say so when it has ended by itself."""
+    os.setpgid(0, 0)  # Ctrl-C goes to the parent, which passes it on: once
+    try:
+        main()
+    except SystemExit:
+        sys.stdout.flush()
+        os.write(writing, _SAID)
+        raise
+
+
+def _pass_on(child: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        os.kill(child, number)
+
+
+if __name__ == "__main__":
+    run()
