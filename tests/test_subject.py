@@ -15,7 +15,7 @@ from slotlending import Pool
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("rule:lent", "no rule 'lent': there are hold, lend, release"),
+        ("rule:lent", "no rule 'lent': there are help, help+inline, hold, lend"),
         ("nonsense", "'nonsense' names no subject: use pool, rule:NAME or package.module:Class"),
         (
             "no_such_module:Pool",
