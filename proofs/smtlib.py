@@ -1,0 +1,51 @@
+"""Formulas as SMT-LIB 2 text: the form in which every solver gets them, and in which they are exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, symbols_of
+
+__all__ = ["assertion", "declarations", "text"]
+
+_OPS = {"and": "and", "or": "or", "not": "not", "implies": "=>", "iff": "=", "same": "=", "less": "<", "at_most": "<=",
+        "plus": "+", "ite": "ite", "forall": "forall", "exists": "exists"}  # fmt: skip
+
+
+def text(expr: Expr) -> str:
+    """A term or formula."""
+    if expr.op in ("variable", "number"):
+        return expr.name
+    if expr.op in ("true", "false"):
+        return expr.op
+    parts = " ".join([text(arg) for arg in expr.args])
+    if expr.symbol is not None:
+        return f"({expr.symbol.name} {parts})" if parts else expr.symbol.name
+    if expr.binders:
+        bound = " ".join(f"({var.name} {var.sort.name})" for var in expr.binders)
+        return f"({_OPS[expr.op]} ({bound}) {parts})"
+    return f"({_OPS[expr.op]} {parts})"
+
+
+def assertion(expr: Expr, name: str = "") -> str:
+    """One line that asserts a formula, after a comment that says what it is."""
+    return f"; {name}\n(assert {text(expr)})\n" if name else f"(assert {text(expr)})\n"
+
+
+def declarations(exprs: Sequence[Expr], variables: Iterable[Expr] = ()) -> str:
+    """Declare what occurs: sorts, symbols, and variables that are free (each is a constant then)."""
+    symbols = symbols_of(exprs)
+    free = list(variables)
+    sorts: dict[Sort, None] = {}
+    for symbol in symbols:
+        sorts.update(dict.fromkeys((*symbol.domain, symbol.sort)))
+    sorts.update(dict.fromkeys(var.sort for var in free))
+    lines = [f"(declare-sort {sort.name} 0)" for sort in sorts if sort not in (BOOL, INT)]
+    lines += [_declare(symbol) for symbol in symbols]
+    lines += [f"(declare-const {var.name} {var.sort.name})" for var in free]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _declare(symbol: Symbol) -> str:
+    domain = " ".join(sort.name for sort in symbol.domain)
+    return f"(declare-fun {symbol.name} ({domain}) {symbol.sort.name})"
