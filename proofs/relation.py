@@ -3,7 +3,7 @@
 An `Action` has parameters, a guard over the state before, and for every symbol that changes its value after, in terms
 of the state before. So the relation of an action is ``there are parameters such that the guard holds and every symbol
 of the next state is what its update says``; symbols without an update stay as they are. Each branch of a rule is an
-action of its own: "finish, the loan goes to the next child" says what happened, not only what was called.
+action of its own: "finish-loan-to-next-child" says what happened, not only what was called.
 
 The give-back cascade (R4) is one step, without recursion, thanks to levels: when a run on slot s ends, the runs that
 are done with are those on s that lie deeper than the nearest open run above; all of these but the one that ends are
@@ -86,7 +86,7 @@ class Action:
     """One kind of step.
 
     Attributes:
-        name: what happens, in words.
+        name: the call and what came of it.
         verbs: the calls of a pool that can do it.
         meaning: which rule says so.
         parameters: the runs and slots that it is about. The first is the run that the call names, if it names one.
@@ -190,7 +190,7 @@ def _asks() -> list[Action]:
     lender = {"the parent is in flight": implies(BELOW, in_flight(P)), "the parent's slot is lent": implies(BELOW, lent(P))}
     return [
         Action(
-            "ask, admitted on loan",
+            "ask-on-loan",
             ("ask", "try_ask"),
             "R2.1: the parent's slot is unlent, so the run works on it from now on",
             (R, P),
@@ -207,7 +207,7 @@ def _asks() -> list[Action]:
             },
         ),
         Action(
-            "ask, admitted on a pool slot",
+            "ask-on-pool-slot",
             ("ask", "try_ask"),
             "R2.2: no parent, or its slot is lent; a pool slot is free, and the run takes it",
             (R, P, BELOW, S),
@@ -224,7 +224,7 @@ def _asks() -> list[Action]:
             },
         ),
         Action(
-            "ask, waits",
+            "ask-waits",
             ("ask",),
             "R2.3: neither slot is to be had; the run waits in two queues at once, last in both",
             (R, P, BELOW),
@@ -265,9 +265,9 @@ class _Fate:
 
 
 #: A slot that comes back goes to the waiter that the order picks, else it is free; while one is over the cap, it goes.
-_NEXT = _Fate("goes to the next waiter", "R4, R6", (W,), {"no slot is over the cap": none_over, **_is_next()})
-_FREE = _Fate("is free", "R4", (), {"no slot is over the cap": none_over, "nobody waits": none_waits})
-_GONE = _Fate("is one fewer", "R8: taken >= cap still", (OVER,), {"a slot is over the cap": over(OVER)})
+_NEXT = _Fate("to-waiter", "R4, R6", (W,), {"no slot is over the cap": none_over, **_is_next()})
+_FREE = _Fate("free", "R4", (), {"no slot is over the cap": none_over, "nobody waits": none_waits})
+_GONE = _Fate("gone", "R8: taken >= cap still", (OVER,), {"a slot is over the cap": over(OVER)})
 
 
 def _comes_back(place: Expr, fate: _Fate, base: Mapping[Symbol, Expr]) -> dict[Symbol, Expr]:
@@ -319,7 +319,7 @@ def _ends() -> list[Action]:
     keeps_parent = child(X) & ~(same(parent(X), R) & ~loan(X))
     actions = [
         Action(
-            "finish, parks",
+            "finish-parks",
             ending,
             "R3: its slot is lent, so it stays with the loan; all its children but the borrower lose their parent",
             (R,),
@@ -338,7 +338,7 @@ def _ends() -> list[Action]:
     for fate in (_NEXT, _FREE, _GONE):
         actions.append(
             Action(
-                f"finish, its pool slot {fate.name}",
+                f"finish-slot-{fate.name}",
                 ending,
                 f"R4 ({fate.meaning}): every lender above is parked, so the slot goes back to where it came from",
                 (R, *fate.parameters),
@@ -361,7 +361,7 @@ def _ends() -> list[Action]:
     idle = implies(relend(), no(X)(on_pool_slots))
     actions.append(
         Action(
-            "finish, its lender has the slot again",
+            "finish-loan-to-lender",
             ending,
             "R4: the loan goes back, no child of the lender waits and none is to be relent: it holds the slot unlent",
             (R, O),
@@ -373,7 +373,7 @@ def _ends() -> list[Action]:
     sibling = holds(X) & ~done & child_of(X, O)
     actions.append(
         Action(
-            "finish, its lender's next child gets the loan",
+            "finish-loan-to-next-child",
             ending,
             "R4: an open lender hands the slot to its longest-waiting child, in the same step",
             (R, O, W),
@@ -403,7 +403,7 @@ def _ends() -> list[Action]:
     for fate in (_NEXT, _FREE, _GONE):
         actions.append(
             Action(
-                f"finish, a child is relent and its pool slot {fate.name}",
+                f"finish-relends-slot-{fate.name}",
                 ending,
                 f"R13 ({fate.meaning}): the child admitted first gives its pool slot back and goes on, on loan",
                 (R, O, C, *fate.parameters),
@@ -444,7 +444,7 @@ def _forgets(done: Expr) -> dict[Symbol, Expr]:
 def _cancels() -> list[Action]:
     return [
         Action(
-            "cancel, waiting",
+            "cancel-waiting",
             ("cancel",),
             "R5: it leaves both queues, takes nothing, and is forgotten",
             (R,),
@@ -464,16 +464,16 @@ def _resizes() -> list[Action]:
     lowered = {in_cap: in_cap(Z) & ~same(Z, S)}
     return [
         Action(
-            "raise, the slot goes to the next waiter",
+            "raise-slot-to-waiter",
             ("resize",),
             "R8: raising serves a waiter in the same step",
             (S, W),
             {**new, **_is_next()},
             {**raised, taken: _with(taken, S, TRUE), **_takes(W, S, {})},
         ),
-        Action("raise, the slot is free", ("resize",), "R8: nobody waits", (S,), {**new, "nobody waits": none_waits}, raised),
+        Action("raise-slot-free", ("resize",), "R8: nobody waits", (S,), {**new, "nobody waits": none_waits}, raised),
         Action(
-            "raise, a slot over the cap is of it again",
+            "raise-slot-back",
             ("resize",),
             "R8: taken was above cap, so there is still none to hand out",
             (S,),
@@ -481,7 +481,7 @@ def _resizes() -> list[Action]:
             raised,
         ),
         Action(
-            "lower, a free slot goes",
+            "lower-free-slot",
             ("resize",),
             "R8: a slot that is not out is no longer of the cap",
             (S, T),
@@ -489,7 +489,7 @@ def _resizes() -> list[Action]:
             lowered,
         ),
         Action(
-            "lower, a taken slot is over the cap",
+            "lower-taken-slot",
             ("resize",),
             "R8: lowering revokes nothing; what is out stays out",
             (S, T),

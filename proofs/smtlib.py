@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, symbols_of
 
-__all__ = ["assertion", "declarations", "text"]
+__all__ = ["assertion", "declaration", "declarations", "definition", "text", "values"]
 
 _OPS = {"and": "and", "or": "or", "not": "not", "implies": "=>", "iff": "=", "same": "=", "less": "<", "at_most": "<=",
         "plus": "+", "ite": "ite", "forall": "forall", "exists": "exists"}  # fmt: skip
@@ -41,11 +41,40 @@ def declarations(exprs: Sequence[Expr], variables: Iterable[Expr] = ()) -> str:
         sorts.update(dict.fromkeys((*symbol.domain, symbol.sort)))
     sorts.update(dict.fromkeys(var.sort for var in free))
     lines = [f"(declare-sort {sort.name} 0)" for sort in sorts if sort not in (BOOL, INT)]
-    lines += [_declare(symbol) for symbol in symbols]
+    lines += [declaration(symbol) for symbol in symbols]
     lines += [f"(declare-const {var.name} {var.sort.name})" for var in free]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _declare(symbol: Symbol) -> str:
+def declaration(symbol: Symbol) -> str:
+    """Declare one symbol."""
     domain = " ".join(sort.name for sort in symbol.domain)
     return f"(declare-fun {symbol.name} ({domain}) {symbol.sort.name})"
+
+
+def definition(symbol: Symbol, update: Expr) -> str:
+    """What a symbol is in the next state, as a macro."""
+    variables = " ".join(f"({var.name} {var.sort.name})" for var in symbol.variables)
+    return f"(define-fun {symbol.next.name} ({variables}) {symbol.sort.name} {text(update)})\n"
+
+
+def values(answer: str) -> list[str]:
+    """The values in the answer to a ``get-value``, as text, in the order asked for."""
+    tokens = answer.replace("(", " ( ").replace(")", " ) ").split()
+    at = 0
+
+    def read() -> list[object] | str:
+        nonlocal at
+        token = tokens[at]
+        at += 1
+        if token != "(":
+            return token
+        items: list[object] = []
+        while tokens[at] != ")":
+            items.append(read())
+        at += 1
+        return items
+
+    pairs = read()
+    assert isinstance(pairs, list)
+    return [str(-int(value[1])) if isinstance(value, list) else str(value) for _, value in pairs]
