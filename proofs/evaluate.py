@@ -20,12 +20,12 @@ Value = Any
 
 @dataclass
 class Structure:
-    """A finite structure: how many elements each sort has (they are 0, 1, ...), and what each symbol is.
+    """A finite structure: how many elements each sort has, by its name (they are 0, 1, ...), and what each symbol is.
 
     A constant is a value, a function or relation of one argument a list, one of two arguments a list of lists.
     """
 
-    sizes: Mapping[Sort, int]
+    sizes: Mapping[str, int]
     values: dict[str, Value] = field(default_factory=dict)
 
     def after(self, updates: Mapping[Symbol, Value]) -> Structure:
@@ -53,14 +53,14 @@ def compile_formula(formula: Expr, parameters: tuple[str, ...] = ()) -> Callable
     return _made(lines)
 
 
-def table_of(symbol: Symbol, sizes: Mapping[Sort, int], value: Callable[..., Value]) -> Value:
+def table_of(symbol: Symbol, sizes: Mapping[str, int], value: Callable[..., Value]) -> Value:
     """The value of a symbol, given element by element."""
     if not symbol.domain:
         return value()
-    first = range(sizes[symbol.domain[0]])
+    first = range(sizes[symbol.domain[0].name])
     if len(symbol.domain) == 1:
         return [value(x) for x in first]
-    return [[value(x, y) for y in range(sizes[symbol.domain[1]])] for x in first]
+    return [[value(x, y) for y in range(sizes[symbol.domain[1].name])] for x in first]
 
 
 def compile_step(
@@ -105,7 +105,7 @@ def _table(symbol: Symbol, update: Expr) -> str:
 
 
 def _made(lines: Sequence[str], **names: Any) -> Any:
-    namespace: dict[str, Any] = {"Sort": Sort, **names}
+    namespace: dict[str, Any] = dict(names)
     exec("\n".join(lines), namespace)
     return namespace["compiled"]
 
@@ -124,10 +124,9 @@ def _opening(formulas: Sequence[Expr]) -> list[str]:
 
     for formula in formulas:
         look(formula)
-    lines = [
-        f" n_{sort.name} = structure.sizes.get(Sort({sort.name!r}), 0)" for sort in sorts if sort not in (BOOL, INT)
-    ]
-    return lines + [f" v_{symbol.name} = structure.values[{symbol.name!r}]" for symbol in symbols_of(formulas)]
+    lines = [f" n_{sort.name} = sizes[{sort.name!r}]" for sort in sorts if sort not in (BOOL, INT)]
+    lines += [f" v_{symbol.name} = values[{symbol.name!r}]" for symbol in symbols_of(formulas)]
+    return [" sizes, values = structure.sizes, structure.values", *lines]
 
 
 def _source(expr: Expr) -> str:

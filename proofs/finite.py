@@ -68,10 +68,11 @@ def instance_of(
     asked = [_applied(symbol, place) for symbol in symbols for place in places[symbol]]
     asked += [var.name for var in constants]
     told = iter(smtlib.values(session.tell(f"(get-value ({' '.join(asked)}))")))
-    structure = Structure(dict(sizes))
+    counts = {sort.name: size for sort, size in sizes.items()}
+    structure = Structure(counts)
     for symbol in symbols:
         found = {place: _value(symbol.sort, next(told)) for place in places[symbol]}
-        structure.values[symbol.name] = table_of(symbol, sizes, lambda *place, found=found: found[place])
+        structure.values[symbol.name] = table_of(symbol, counts, lambda *place, found=found: found[place])
     return Instance(structure, {var.name: _value(var.sort, next(told)) for var in constants})
 
 

@@ -81,7 +81,7 @@ __all__ = ["ACTIONS", "INIT", "Action", "Update", "relation_of"]
 Update = Mapping[Symbol, Expr]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Action:
     """One kind of step.
 
@@ -270,6 +270,12 @@ _FREE = _Fate("free", "R4", (), {"no slot is over the cap": none_over, "nobody w
 _GONE = _Fate("gone", "R8: taken >= cap still", (OVER,), {"a slot is over the cap": over(OVER)})
 
 
+def _fate_of(place: Expr, fate: _Fate) -> dict[str, Expr]:
+    """When this slot can have this fate. If it is over the cap itself, it is the one that goes."""
+    own = {"it is this slot if this one is": implies(over(place), same(OVER, place))} if fate is _GONE else {}
+    return {**fate.guard, **own}
+
+
 def _comes_back(place: Expr, fate: _Fate, base: Mapping[Symbol, Expr]) -> dict[Symbol, Expr]:
     """The updates when this slot comes back to the pool, on top of what else the step does (``base``).
 
@@ -342,7 +348,7 @@ def _ends() -> list[Action]:
                 ending,
                 f"R4 ({fate.meaning}): every lender above is parked, so the slot goes back to where it came from",
                 (R, *fate.parameters),
-                {**unlent, "every other run of its chain is parked": others_parked, **fate.guard},
+                {**unlent, "every other run of its chain is parked": others_parked, **_fate_of(mine, fate)},
                 _comes_back(mine, fate, _forgets(done)),
             )
         )
@@ -414,7 +420,7 @@ def _ends() -> list[Action]:
                     "relend is on": relend(),
                     "a child has a pool slot": without_x(on_pool_slots, C),
                     "it was admitted first": first,
-                    **fate.guard,
+                    **_fate_of(slot(C), fate),
                 },
                 _comes_back(slot(C), fate, joined),
             )
