@@ -6,6 +6,7 @@ gave up) and *sat* do not; what a failure means is found out on finite instances
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,9 +17,6 @@ import z3
 from slotcheck.proofs.obligation import Obligation, body, prelude
 
 __all__ = ["SOLVERS", "Answer", "Session", "SolverFailedError", "answers", "solver_versions"]
-
-import time
-
 
 class SolverFailedError(RuntimeError):
     """A solver did not understand what it was told: a fault of the text, never a verdict."""
@@ -99,8 +97,8 @@ def answers(obligations: Sequence[Obligation], solver: str, seconds: float) -> I
     shared: object = None
     for obligation in obligations:
         started = time.perf_counter()
-        if session is None or obligation.hypotheses is not shared:
-            shared = obligation.hypotheses
+        if session is None or shared != (id(obligation.hypotheses), obligation.constants):
+            shared = id(obligation.hypotheses), obligation.constants
             session = SOLVERS[solver](seconds)
             session.tell(prelude(obligation))
         said = session.tell(f"(push 1)\n{body(obligation)}(check-sat)\n(pop 1)\n").partition(" ")[0]
