@@ -78,12 +78,13 @@ def prelude(obligation: Obligation) -> str:
 
 def body(obligation: Obligation) -> str:
     """The rest: those definitions that the goal speaks of, and the negated goal."""
-    known = set(symbols_of([*obligation.hypotheses.values(), *_frame(obligation)]))
+    told = [*obligation.hypotheses.values(), *_frame(obligation)]
+    known = set(symbols_of(told))
     spoken = symbols_of([obligation.goal])
     defined = {symbol.next: (symbol, update) for symbol, update in obligation.definitions.items()}
     lines = [smtlib.definition(defined[symbol][0], defined[symbol][1]) for symbol in spoken if symbol in defined]
     new = [symbol for symbol in spoken if symbol not in known and symbol not in defined]
-    lines += [f"{smtlib.declaration(symbol)}\n" for symbol in new]
+    lines.append(smtlib.declarations([symbol(*symbol.variables) for symbol in new], besides=(told, obligation.constants)))
     return "".join(lines) + f"; not: {obligation.meaning}\n(assert (not {smtlib.text(obligation.goal)}))\n"
 
 

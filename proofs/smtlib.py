@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, symbols_of
 
@@ -32,18 +32,26 @@ def assertion(expr: Expr, name: str = "") -> str:
     return f"; {name}\n(assert {text(expr)})\n" if name else f"(assert {text(expr)})\n"
 
 
-def declarations(exprs: Sequence[Expr], variables: Iterable[Expr] = ()) -> str:
-    """Declare what occurs: sorts, symbols, and variables that are free (each is a constant then)."""
+def declarations(
+    exprs: Sequence[Expr],
+    variables: Sequence[Expr] = (),
+    besides: tuple[Sequence[Expr], Sequence[Expr]] = ((), ()),
+) -> str:
+    """Declare what occurs: sorts, symbols, and variables that are free (each is a constant then).
+
+    What occurs in ``besides`` is declared already.
+    """
     symbols = symbols_of(exprs)
-    free = list(variables)
-    sorts: dict[Sort, None] = {}
-    for symbol in symbols:
-        sorts.update(dict.fromkeys((*symbol.domain, symbol.sort)))
-    sorts.update(dict.fromkeys(var.sort for var in free))
-    lines = [f"(declare-sort {sort.name} 0)" for sort in sorts if sort not in (BOOL, INT)]
+    sorts = [sort for sort in _sorts(symbols, variables) if sort not in _sorts(symbols_of(besides[0]), besides[1])]
+    lines = [f"(declare-sort {sort.name} 0)" for sort in sorts]
     lines += [declaration(symbol) for symbol in symbols]
-    lines += [f"(declare-const {var.name} {var.sort.name})" for var in free]
+    lines += [f"(declare-const {var.name} {var.sort.name})" for var in variables]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _sorts(symbols: Sequence[Symbol], variables: Sequence[Expr]) -> list[Sort]:
+    found = [sort for symbol in symbols for sort in (*symbol.domain, symbol.sort)] + [var.sort for var in variables]
+    return [sort for sort in dict.fromkeys(found) if sort not in (BOOL, INT)]
 
 
 def declaration(symbol: Symbol) -> str:
