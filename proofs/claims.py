@@ -14,6 +14,7 @@ from itertools import combinations
 from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.logic import (
     BOOL,
+    TRUE,
     Expr,
     Symbol,
     all_of,
@@ -238,6 +239,14 @@ def _steps(actions: Mapping[str, Action]) -> Iterator[Obligation]:
                 "TakenWithinCap",
                 "unless the cap is lowered below what is taken, taken <= cap stays true",
                 implies(none_over, primed(none_over, action.updates)),
+            )
+        if in_flight in action.updates:
+            run = action.parameters[0]
+            others = ~same(X, run) if run.sort == RUN else TRUE
+            yield after(
+                "OnlyItsOwnEnd",
+                "no run in flight is ended by the end of another one",
+                each(X)(implies(in_flight(X) & others, primed(in_flight(X), action.updates))),
             )
         if in_cap in action.updates:
             yield after("CapKept", *_cap_after(action))

@@ -53,7 +53,18 @@ from slotcheck.proofs.vocabulary import (
     waiting,
 )
 
-__all__ = ["PERMIT_ACTIONS", "PERMIT_CONJUNCTS", "STUCK", "acyclic", "permit_obligations", "permit_order"]
+__all__ = [
+    "ABOVE",
+    "COMPONENT",
+    "PERMITS",
+    "PERMIT_ACTIONS",
+    "PERMIT_CONJUNCTS",
+    "STUCK",
+    "acyclic",
+    "holds_permit",
+    "permit_obligations",
+    "permit_order",
+]
 
 COMPONENT = Sort("Component")
 
@@ -61,7 +72,7 @@ present = Symbol("present", (RUN,), BOOL, "the run has entered and is not over")
 wants_slot = Symbol("wants_slot", (RUN,), BOOL, "it waits for a slot")
 has_slot = Symbol("has_slot", (RUN,), BOOL, "it has one")
 queued = Symbol("queued", (RUN,), BOOL, "it queues on its component's permit")
-permit = Symbol("permit", (RUN,), BOOL, "it holds its component's permit")
+holds_permit = permit = Symbol("permit", (RUN,), BOOL, "it holds its component's permit")
 component = Symbol("component", (RUN,), COMPONENT, "the component that it is a run of", rigid=True)
 keeper = Symbol("keeper", (COMPONENT,), RUN, "who holds the component's permit, if anybody does (a ghost)")
 ahead = Symbol("queued_before", (RUN, RUN), BOOL, "who of two queued runs queued first", rigid=True)
@@ -262,11 +273,11 @@ _NEW: Mapping[str, Expr] = {"nobody has entered": no(X)(present(X)), **{
 }}  # fmt: skip
 
 
-def permit_order() -> Iterator[Obligation]:
+def permit_order(actions: Mapping[str, Action] = PERMIT_ACTIONS) -> Iterator[Obligation]:
     """PermitOrder and what it rests on, by induction."""
     for conjunct in _CONJUNCTS:
         yield Obligation(f"Permit/init/{conjunct.name}", f"at first {conjunct.meaning}", _NEW, conjunct.formula)
-    for action in PERMIT_ACTIONS.values():
+    for action in actions.values():
         for made in keeps(action, _CONJUNCTS, PERMIT_CONJUNCTS):
             yield Obligation(
                 f"Permit/{made.name}", made.meaning, made.hypotheses, made.goal, made.constants, made.definitions
@@ -285,14 +296,14 @@ def _below(run: Expr, top: Expr) -> Expr:
     return same(run, top) | above(top, run)
 
 
-_PERMITS: Mapping[str, Expr] = {
+PERMITS: Mapping[str, Expr] = {
     "PermitOrder": no(X)(permit(X) & waiting(X)),
     "PermitExclusive": PERMIT_CONJUNCTS["PermitExclusive"].formula,
     "NoPermitLost": PERMIT_CONJUNCTS["NoPermitLost"].formula,
     "OnePlace": each(X)(~(queued(X) & permit(X)) & ~(queued(X) & waiting(X))),
     "only runs of a component queue or hold": each(X)(implies(queued(X) | permit(X), has_component(X))),
 }
-_ABOVE: Mapping[str, Expr] = {
+ABOVE: Mapping[str, Expr] = {
     "above the child is its parent, and who is above that": each(X, Y)(
         implies(above(X, Y), child(Y) & (same(parent(Y), X) | above(X, parent(Y))))
     ),
@@ -338,7 +349,7 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
         "by induction up a chain: a lender is above the run at the end of its chain",
         {
             **INVARIANT,
-            **_ABOVE,
+            **ABOVE,
             "true below it on the chain": each(X)(
                 implies(
                     lent(X) & same(slot(X), slot(_LOWER)) & less(level(_LOWER), level(X)), above(X, tip(slot(X)))
@@ -348,7 +359,7 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
         implies(lent(_LOWER), above(_LOWER, tip(slot(_LOWER)))),
         (_LOWER,),
     )
-    common = {**INVARIANT, **_PERMITS, **_ABOVE, "a lender is above its chain's end (lemma)": _TIP_BELOW}
+    common = {**INVARIANT, **PERMITS, **ABOVE, "a lender is above its chain's end (lemma)": _TIP_BELOW}
     yield Obligation(
         "NoDeadlockWithPermits/holder-of-greatest-rank-can-step",
         "if somebody holds a permit: the deepest run in flight at or below the holder of greatest rank can step",
@@ -370,9 +381,9 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
         "if nobody holds a permit, so that nobody is queued: the deepest run in flight can step",
         {
             **INVARIANT,
-            **_PERMITS,
+            **PERMITS,
             **_WAITS,
-            "above is higher (lemma)": _ABOVE["above is higher (lemma)"],
+            "above is higher (lemma)": ABOVE["above is higher (lemma)"],
             "who has somebody above is a child": each(X, Y)(implies(above(X, Y), child(Y))),
             "nobody holds a permit": no(X)(permit(X)),
             "this one is in flight": in_flight(_D),
@@ -384,7 +395,7 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
     yield Obligation(
         "NoDeadlockWithPermits/nobody-in-flight",
         "and if nobody is in flight, nobody waits or is queued either",
-        {**INVARIANT, **_PERMITS, **_HOLDERS_ADMITTED, "nobody is in flight": no(X)(in_flight(X))},
+        {**INVARIANT, **PERMITS, **_HOLDERS_ADMITTED, "nobody is in flight": no(X)(in_flight(X))},
         no(X)(waiting(X) | queued(X) | permit(X)),
     )
 

@@ -76,10 +76,7 @@ from slotcheck.proofs.vocabulary import (
     waiting,
 )
 
-__all__ = ["ACTIONS", "INIT", "Action", "Update", "relation_of"]
-
-Update = Mapping[Symbol, Expr]
-
+__all__ = ["ACTIONS", "INIT", "Action", "forgets", "relation_of"]
 
 @dataclass(frozen=True, eq=False)
 class Action:
@@ -99,7 +96,7 @@ class Action:
     meaning: str
     parameters: tuple[Expr, ...]
     guard: Mapping[str, Expr]
-    updates: Update
+    updates: Mapping[Symbol, Expr]
 
     @property
     def condition(self) -> Expr:
@@ -349,7 +346,7 @@ def _ends() -> list[Action]:
                 f"R4 ({fate.meaning}): every lender above is parked, so the slot goes back to where it came from",
                 (R, *fate.parameters),
                 {**unlent, "every other run of its chain is parked": others_parked, **_fate_of(mine, fate)},
-                _comes_back(mine, fate, _forgets(done)),
+                _comes_back(mine, fate, forgets(done)),
             )
         )
     # The nearest open run above has its slot back.
@@ -360,7 +357,7 @@ def _ends() -> list[Action]:
         "the lender is on the same slot": same(slot(O), mine),
         "every run between is parked": each(X)(implies(done & ~same(X, R), parked(X))),
     }
-    back = _forgets(done)
+    back = forgets(done)
     children_wait = waiting(X) & child_of(X, O)
     no_child_waits = {"no child of the lender waits": no(X)(children_wait)}
     on_pool_slots = holds(X) & ~done & child_of(X, O)
@@ -433,7 +430,7 @@ def without_x(formula: Expr, run: Expr) -> Expr:
     return without(formula, {X.name: run})
 
 
-def _forgets(done: Expr) -> dict[Symbol, Expr]:
+def forgets(done: Expr) -> dict[Symbol, Expr]:
     """The runs of which ``done`` holds (of x) are forgotten, and what children they have lose their parent."""
     above_done = without_x(done, parent(X))
     return {
