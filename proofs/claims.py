@@ -208,9 +208,30 @@ def _structure() -> Iterator[Obligation]:
         each(X, Y)(implies(all_of(*line, *first), same(X, Y))),
         (_LENDER,),
     )
+    yield _follows(
+        "OneChoice/three-waiting",
+        "of three waiting runs one has waited longer than the two others",
+        each(X, Y, Y2)(implies(waiting(X) & waiting(Y) & waiting(Y2), _one_is_first(arrived))),
+    )
+    siblings = all_of(*[holds(run) & child_of(run, parent(X)) for run in (X, Y, Y2)])
+    yield _follows(
+        "OneChoice/three-admitted",
+        "of three children with a slot one was admitted before the two others",
+        each(X, Y, Y2)(implies(siblings, _one_is_first(admitted))),
+    )
 
 
 Y2 = variable("w", RUN)
+
+
+def _one_is_first(earlier: Symbol) -> Expr:
+    """Of x, y and w, different runs or not, one is before those that are another."""
+    return any_of(
+        *[
+            all_of(*[same(first, other) | earlier(first, other) for other in (X, Y, Y2)])
+            for first in (X, Y, Y2)
+        ]
+    )
 
 
 # -- what a step does to the cap ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, all_of, any_of
 from slotcheck.proofs.obligation import Obligation
 from slotcheck.proofs.solve import SOLVERS
 
-__all__ = ["Instance", "NotAnInstanceError", "counterexample", "instance_of", "next_values", "refutes"]
+__all__ = ["Instance", "NotAnInstanceError", "are_true_of", "counterexample", "instance_of", "next_values", "refutes"]
 
 
 class NotAnInstanceError(AssertionError):
@@ -176,3 +176,36 @@ def _value(sort: Sort, told: str) -> Value:
     if sort == BOOL:
         return told == "true"
     return int(told) if sort == INT else int(told.rpartition("_")[2])
+
+
+def are_true_of(
+    formulas: Sequence[Expr], structure: Structure, constants: Sequence[Expr], *, solver: str, seconds: float
+) -> bool:
+    """Whether a solver finds values for the constants with which all formulas are true in a given structure.
+
+    Raises:
+        TimeoutError: the solver did not find out in time.
+    """
+    symbols = symbols_of(formulas)
+    sorts = dict.fromkeys(sort for symbol in symbols for sort in (*symbol.domain, symbol.sort))
+    sizes = {sort: structure.sizes[sort.name] for sort in sorts if sort not in (BOOL, INT)}
+    lines = [_sort(sort, size) for sort, size in sizes.items()]
+    for symbol in symbols:
+        lines.append(smtlib.declaration(symbol))
+        for place in _places(symbol, sizes):
+            value = structure.values[symbol.name]
+            for at in place:
+                value = value[at]
+            lines.append(f"(assert (= {_applied(symbol, place)} {_literal(symbol.sort, value)}))")
+    lines += [f"(declare-const {var.name} {var.sort.name})" for var in constants]
+    lines += [_asserted(formula, _key(sizes)) for formula in formulas]
+    said = SOLVERS[solver](seconds).tell("\n".join(lines) + "\n(check-sat)\n").partition(" ")[0]
+    if said not in ("sat", "unsat"):
+        raise TimeoutError(f"formulas in a given structure: {said}")
+    return said == "sat"
+
+
+def _literal(sort: Sort, value: Value) -> str:
+    if sort == BOOL:
+        return "true" if value else "false"
+    return f"{value}" if sort == INT else f"{sort.name}_{value}"

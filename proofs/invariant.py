@@ -1,8 +1,10 @@
 """The inductive invariant of lending: what is true of a new pool and kept by every step, whatever the cap and the tree.
 
-Each conjunct has a name, a meaning and the reason why it is there. The reason is under test: ``needed`` names a step
-and a conjunct that can no longer be shown once this one is dropped (`slotcheck prove` shows a counterexample). A
-conjunct without such a step follows from the others; it is kept because it is what one wants to read.
+Each conjunct has a name, a meaning and the reason why it is there. The reason is under test: ``needed`` names an
+obligation that is no longer true once this conjunct is dropped (`slotcheck prove` shows a counterexample). Those
+without one follow from the others in every *finite* state: a chain has two ends, so what is said of the one can be told
+from the other by walking along it. `slotcheck prove` checks that on finite instances. They are kept because first-order
+logic cannot walk along a chain: over any number of runs the solvers do not find them, and need them for the rest.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slotcheck.proofs.logic import Expr, at_most, each, iff, implies, less, number, plus, same, some
+from slotcheck.proofs.logic import Expr, at_most, each, iff, implies, number, plus, same, some, variable
 from slotcheck.proofs.vocabulary import (
+    RUN,
     V,
     X,
     Y,
@@ -40,8 +43,6 @@ from slotcheck.proofs.vocabulary import (
     top,
     waiting,
 )
-from slotcheck.proofs.logic import variable
-from slotcheck.proofs.vocabulary import RUN
 
 __all__ = ["CONJUNCTS", "Conjunct"]
 
@@ -57,7 +58,7 @@ class Conjunct:
         formula: what it says.
         meaning: the same in words.
         reason: why the proof needs it.
-        needed: a step and a conjunct that cannot be shown without it; None if it follows from the others.
+        needed: an obligation that fails without it, as its two parts; None if it follows from the others.
     """
 
     name: str
@@ -73,12 +74,14 @@ _ALL = (
         each(X)(~(waiting(X) & in_flight(X)) & ~(waiting(X) & parked(X)) & ~(in_flight(X) & parked(X))),
         "a run is at most one of waiting, in flight and parked",
         "a run that is served stops waiting, and one that ends stops being in flight: without this it could be both",
+        ("finish-slot-to-waiter", "OneToken"),
     ),
     Conjunct(
         "SlotWhileAdmitted",
         each(X)(iff(holds(X), in_flight(X) | parked(X))),
         "a run has a slot if and only if it is in flight or parked",
         "a slot is given to nobody else and lost by nobody else, so counting holders counts runs in flight",
+        ("ask-on-loan", "SlotIsTaken"),
     ),
     Conjunct(
         "OneToken",
@@ -97,30 +100,35 @@ _ALL = (
         each(X)(implies(parked(X), lent(X))),
         "a parked run's slot is lent",
         "so the last run of a chain is in flight: it can work, and the cascade starts there",
+        ("NoDeadlock", "chain-ends-in-flight"),
     ),
     Conjunct(
         "ParentHolds",
         each(X)(implies(child(X), in_flight(parent(X)) | (parked(parent(X)) & loan(X)))),
         "a parent is in flight, or parked with its slot on loan to this very child",
         "a child that waits or has a pool slot loses its parent when that ends, so no slot is ever lent by a run that is over",
+        ("ask-on-loan", "LevelBelowParent"),
     ),
     Conjunct(
         "ChildIsKnown",
         each(X)(implies(child(X), known(X))),
         "a run that has a parent is known",
         "an id that was forgotten and is asked again starts without a past",
+        ("ask-on-pool-slot", "LevelBelowParent"),
     ),
     Conjunct(
         "LevelBelowParent",
         each(X)(implies(child(X), same(level(X), plus(level(parent(X)), 1)))),
         "a child stands one level below its parent",
         "chains go strictly down, so levels tell the runs of one chain apart",
+        ("finish-loan-to-lender", "LoanFromParent"),
     ),
     Conjunct(
         "LevelInRange",
         each(X)(implies(known(X), at_most(number(1), level(X)) & at_most(level(X), levels()))),
         "a known run's level is between 1 and the greatest level asked so far",
         "InFlightWithinCapTimesLevels counts pairs of a slot and a level",
+        ("InFlightWithinCapTimesLevels", "in-range"),
     ),
     Conjunct(
         "LoanFromParent",
@@ -132,6 +140,7 @@ _ALL = (
         ),
         "a run on loan has a parent that lent its slot to it, and both are on the same slot",
         "a loan goes back to a run that waits for it; one lender has one borrower",
+        ("OneChainPerSlot", "lender-above"),
     ),
     Conjunct(
         "LentToBorrower",
@@ -144,6 +153,7 @@ _ALL = (
         each(X)(implies(holds(X), taken(slot(X)))),
         "a run that has a slot is on one that is out",
         "a slot that is handed out as free is on nobody's chain",
+        ("ask-on-pool-slot", "OneTop"),
     ),
     Conjunct(
         "SlotHasTop",
@@ -193,30 +203,35 @@ _ALL = (
         each(X)(implies(waiting(X) & child(X), lent(parent(X)))),
         "no run waits while its own open parent's slot is unlent",
         "the first half of NoLostWakeUp (R7)",
+        ("NoLostWakeUp", "parent"),
     ),
     Conjunct(
         "NoWaitBesideFreeSlot",
         each(X, Z)(implies(waiting(X), ~free(Z))),
         "no run waits while a pool slot is free",
         "the second half of NoLostWakeUp (R7); and a slot that comes back can serve one waiter at most",
+        ("NoDeadlock", "somebody-in-flight"),
     ),
     Conjunct(
         "OverOnlyWhenFull",
         each(Z, V)(implies(free(Z) & taken(V), in_cap(V))),
         "while a slot is free, every taken slot is of the cap",
         "so a slot is free exactly while fewer are taken than the cap, however it was lowered",
+        ("CapRespected", "ask-on-pool-slot"),
     ),
     Conjunct(
         "CapAtLeastOne",
         some(Z)(in_cap(Z)),
         "the cap is at least 1",
         "NoDeadlock: with nobody in flight a slot is free, so nobody waits",
+        ("NoDeadlock", "somebody-in-flight"),
     ),
     Conjunct(
         "NoIdleBesideHolder",
         implies(relend(), each(X)(implies(holds(X) & child(X), lent(parent(X))))),
         "with relend, a run whose child has a slot has lent its own",
         "RelendLeavesNoIdle (R13)",
+        ("RelendLeavesNoIdle", "lent"),
     ),
     Conjunct(
         "ArrivalsAreInLine",
@@ -224,12 +239,14 @@ _ALL = (
         & each(X, Y)(implies(waiting(X) & waiting(Y), arrived(X, Y) | arrived(Y, X) | same(X, Y))),
         "of two waiting runs exactly one has waited longer",
         "the longest-waiting child is one run: the loan goes to it and to nobody else",
+        ("OneChoice", "longest-waiting-child"),
     ),
     Conjunct(
         "ArrivalsAreTransitive",
         each(X, Y, W)(implies(arrived(X, Y) & arrived(Y, W), arrived(X, W))),
         "waiting longer goes through",
         "the waiting runs stand in a line, so among finitely many one has waited longest",
+        ("OneChoice", "three-waiting"),
     ),
     Conjunct(
         "AdmissionsAreInLine",
@@ -247,12 +264,14 @@ _ALL = (
         ),
         "of two children of one run that have a slot exactly one was admitted first",
         "the child to be relent is one run (R13)",
+        ("OneChoice", "first-admitted-child"),
     ),
     Conjunct(
         "AdmissionsAreTransitive",
         each(X, Y, W)(implies(admitted(X, Y) & admitted(Y, W), admitted(X, W))),
         "being admitted earlier goes through",
         "the children with a slot stand in a line, so among finitely many one was admitted first",
+        ("OneChoice", "three-admitted"),
     ),
 )
 

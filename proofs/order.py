@@ -168,19 +168,20 @@ _BEGINS: Mapping[str, Expr] = {
 
 def order_obligations(actions: Mapping[str, Action] = ORDER_ACTIONS) -> Iterator[Obligation]:
     """The claims about the order, for any number of jobs."""
+    picked = {name: said for name, said in actions["served-others-wait"].guard.items() if name not in _NOT_MINE}
     line = {name: ORDER_CONJUNCTS[name].formula for name in ("LineIsALine", "HeldNotNegative")}
     yield Obligation(
         "FewestHeldFirst/chosen-holds-least",
         "among the siblings with a waiting run none holds less than the chosen one",
-        {**line, **_PICKED},
+        {**line, **picked},
         each(J)(implies(stands(J), at_most(held(T), held(J)))),
         (T,),
     )
-    other = {f"{name} (the other)": _said_of_other(formula) for name, formula in _PICKED.items()}
+    other = {f"{name} (the other)": _said_of_other(formula) for name, formula in picked.items()}
     yield Obligation(
         "FewestHeldFirst/one-choice",
         "there is one choice",
-        {**line, **_PICKED, **other},
+        {**line, **picked, **other},
         same(T, L),
         (T, L),
     )

@@ -16,7 +16,7 @@ from slotcheck.proofs.logic import Expr, Sort, Symbol, at_most, each, implies, i
 from slotcheck.proofs.obligation import Obligation, keeps
 from slotcheck.proofs.order import JOB, ORDER_ACTIONS, order_obligations
 from slotcheck.proofs.order import ahead as line_ahead
-from slotcheck.proofs.order import stands
+from slotcheck.proofs.order import held, stands
 from slotcheck.proofs.permit import COMPONENT, PERMIT_ACTIONS, holds_permit, permit_order
 from slotcheck.proofs.relation import ACTIONS, Action, forgets
 from slotcheck.proofs.vocabulary import (
@@ -261,13 +261,19 @@ def _wrong() -> Iterable[Wrong]:
         "OvertakenOnce/served-others-wait/AheadWereAhead",
     )
     (job,) = served.parameters
-    fifo = each(stands.variables[0])(
-        implies(stands(stands.variables[0]), same(job, stands.variables[0]) | line_ahead(job, stands.variables[0]))
-    )
+    (sibling,) = stands.variables
+    fifo = each(sibling)(implies(stands(sibling), same(job, sibling) | line_ahead(job, sibling)))
     yield Wrong(
         "picks-by-place-alone",
         "the job first in line is served, whatever it holds",
         served.lacking("it has the least (held, place)", **{"it is first in line": fifo}),
+        "FewestHeldFirst/chosen-holds-least",
+    )
+    least = each(sibling)(implies(stands(sibling), at_most(held(job), held(sibling))))
+    yield Wrong(
+        "ties-at-will",
+        "of the jobs that hold least any is served, whatever its place: a starved one may wait for ever",
+        served.lacking("it has the least (held, place)", **{"it holds least": least}),
         "OvertakenOnce/served-others-wait/PassedAtMostOnce",
     )
     dropping = PERMIT_ACTIONS["asks-drops"]
