@@ -21,7 +21,7 @@ from slotcheck.checks.relation_check import Comparison, compare_forest
 from slotcheck.checks.relation_sample import Sample, sample
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.tree_text import tree_text
-from slotcheck.proofs.catalogue import needs, obligations, possibilities
+from slotcheck.proofs.catalogue import consequences, needs, obligations, possibilities
 from slotcheck.proofs.designs import existences
 from slotcheck.proofs.existence import Existence, find
 from slotcheck.proofs.finite import NotAnInstanceError, counterexample
@@ -32,7 +32,21 @@ from slotcheck.proofs.wrong import SIZES, WRONG
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.rules import RULES
 
-__all__ = ["DEEP_RUNS", "RUNS", "Found", "Unit", "chosen_names", "everything", "overall", "prove", "units"]
+__all__ = [
+    "DEEP_RUNS",
+    "PROVED",
+    "REFUTED",
+    "RUNS",
+    "UNDETERMINED",
+    "Found",
+    "Unit",
+    "chosen_names",
+    "everything",
+    "good",
+    "overall",
+    "prove",
+    "units",
+]
 
 RUNS = 4  # of the forests that relation and code are compared on
 DEEP_RUNS = 5
@@ -41,7 +55,6 @@ PROVED, REFUTED, UNDETERMINED = "proved", "refuted", "undetermined"
 FOUND, MISSING, EQUAL, DIFFERENT = "found", "missing", "equal", "different"
 
 _GOOD = (PROVED, FOUND, EQUAL)
-_SAID = {"proved": "unsat"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class Unit:
     """One piece of work.
 
     Attributes:
-        kind: obligations, exists, possible, needed, wrong, code or sample.
+        kind: obligations, exists, possible, needed, implied, wrong, code or sample.
         names: what it is about.
         solver: who is asked; "" where only finite instances and plain Python are.
         options: forest, relend and order of a comparison.
@@ -97,7 +110,9 @@ def _code(runs: int) -> Mapping[str, tuple[int, int, bool, Order]]:
         for at, forest in enumerate(forests(count, roots=count)):
             for order in (_FIFO, _SERVED) if count < runs else (_FIFO,):
                 for relend in (False, True):
-                    told = f"{tree_text(forest)}, {' '.join(part for part in order if part)}{', relend' if relend else ''}"
+                    told = (
+                        f"{tree_text(forest)}, {' '.join(part for part in order if part)}{', relend' if relend else ''}"
+                    )
                     found[told] = (count, at, relend, order)
     return found
 
@@ -109,6 +124,7 @@ def everything(runs: int) -> dict[str, list[str]]:
         "exists": list(_existences()),
         "possible": list(possibilities()),
         "needed": list(needs()),
+        "implied": list(consequences()),
         "wrong": list(WRONG),
         "code": list(_code(runs)),
         "sample": ["edges"],
@@ -148,7 +164,7 @@ def units(names: Mapping[str, Sequence[str]], solvers: Sequence[str]) -> list[Un
     for group in _groups(names["obligations"]):
         made += [Unit("obligations", group, solver) for solver in solvers]
     made += [Unit("exists", (name,), solver) for name in names["exists"] for solver in solvers]
-    for kind in ("possible", "needed", "wrong"):
+    for kind in ("possible", "needed", "implied", "wrong"):
         of_kind = names[kind]
         made += [Unit(kind, tuple(of_kind[at : at + 8])) for at in range(0, len(of_kind), 8)]
     made += [Unit("sample", (name,), solver) for name in names["sample"] for solver in solvers]
@@ -196,6 +212,11 @@ def overall(found: Iterable[Found]) -> Verdict:
     return Verdict.HOLDS if verdicts and verdicts <= set(_GOOD) else Verdict.UNDETERMINED
 
 
+def good(found: Found) -> bool:
+    """Whether it is as it should be."""
+    return found.verdict in _GOOD
+
+
 def _joined(one: Found, other: Found) -> Found:
     """What two solvers found about one name."""
     both = Found(one.kind, one.name, one.meaning, one.verdict, one.said | other.said, one.seconds | other.seconds)
@@ -222,6 +243,8 @@ def _done(task: tuple[Unit, float, int]) -> list[Found]:
             return [_must_fail("possible", name, possibilities()[name], seconds) for name in unit.names]
         case "needed":
             return [_must_fail("needed", name, needs()[name], seconds) for name in unit.names]
+        case "implied":
+            return [_must_hold(name, consequences()[name], seconds) for name in unit.names]
         case "wrong":
             found = [_must_fail("wrong", name, WRONG[name].obligation(), seconds) for name in unit.names]
             for one in found:
@@ -282,6 +305,20 @@ def _must_fail(kind: str, name: str, obligation: Obligation, seconds: float) -> 
     return one
 
 
+def _must_hold(name: str, obligation: Obligation, seconds: float) -> Found:
+    """A conjunct that no finite instance refutes, the others being true."""
+    one = Found("implied", name, obligation.meaning, FOUND)
+    started = time.perf_counter()
+    try:
+        instance = counterexample(obligation, SIZES[:2], seconds=seconds)
+        if instance is not None:
+            one.verdict, one.told = MISSING, told_counterexample(obligation, instance)
+    except (TimeoutError, NotAnInstanceError, SolverFailedError) as error:
+        one.verdict, one.told = UNDETERMINED, [str(error)]
+    one.seconds["z3"] = time.perf_counter() - started
+    return one
+
+
 def _find(claim: Existence, solver: str, seconds: float) -> Found:
     one = Found("exists", claim.name, claim.meaning, MISSING)
     started = time.perf_counter()
@@ -314,7 +351,9 @@ def _compared(name: str, runs: int) -> Found:
 
 def _sampled(solver: str, seconds: float) -> Found:
     started = time.perf_counter()
-    one = Found("sample", "edges", "solver and evaluation agree on edges of the pool, right ones and spoilt ones", EQUAL)
+    one = Found(
+        "sample", "edges", "solver and evaluation agree on edges of the pool, right ones and spoilt ones", EQUAL
+    )
     try:
         one.sample = sample(solver, seconds)
         if one.sample.differences:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from slotcheck.checks.conformance import calls_without_effect
@@ -22,12 +22,12 @@ from slotcheck.checks.generated import forests
 from slotcheck.checks.relation_graph import Edge, edges_of
 from slotcheck.checks.subject import AnySubject
 from slotcheck.checks.tree_text import tree_text
-from slotcheck.pymodel.rules import Rule, State
-from slotcheck.pymodel.scenario import RunSpec
 from slotcheck.proofs.evaluate import Structure, Value, compile_formula, compile_step
 from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.relation import ACTIONS, Action
 from slotcheck.proofs.vocabulary import RUN, SLOT
+from slotcheck.pymodel.rules import Rule, State
+from slotcheck.pymodel.scenario import RunSpec
 
 __all__ = ["CAPS", "Comparison", "compare", "seen", "structure_of", "successors"]
 
@@ -139,7 +139,9 @@ def _judge_refusals(
         found.refused += 1
         allowed = list(_taken(steps, verb, args, start, names))
         if allowed:
-            found.differences.append(f"{told}: {verb}{tuple(args)} must do nothing, but the relation has {allowed[0][0]}")
+            found.differences.append(
+                f"{told}: {verb}{tuple(args)} must do nothing, but the relation has {allowed[0][0]}"
+            )
 
 
 def _judge_edge(
@@ -167,7 +169,9 @@ def _judge_edge(
             found.idle += 1
     found.allowed += len(allowed)
     if after not in allowed:
-        found.differences.append(f"{call}: no action of the relation leads to {edge.after}; it has {list(allowed.values())}")
+        found.differences.append(
+            f"{call}: no action of the relation leads to {edge.after}; it has {list(allowed.values())}"
+        )
         return
     if allowed[after] != "nothing":
         found.fired[allowed[after]] += 1
@@ -198,7 +202,7 @@ def successors_of_resize(
 _Steps: TypeAlias = Mapping[str, list[tuple[Action, Any]]]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _conjuncts() -> tuple[tuple[str, Any], ...]:
     return tuple((name, compile_formula(conjunct.formula)) for name, conjunct in CONJUNCTS.items())
 

@@ -81,5 +81,7 @@ def _renamed(state: Any, name: Mapping[Any, Any]) -> Any:
         ),
         waiting=tuple([name[run] for run in state.waiting]),
         children=frozenset((name[run], tuple([name[child] for child in line])) for run, line in state.children),
-        lines=frozenset((tuple([name[part] for part in node]), tuple([name[to] for to in line])) for node, line in state.lines),
+        lines=frozenset(
+            (tuple([name[part] for part in node]), tuple([name[to] for to in line])) for node, line in state.lines
+        ),
     )

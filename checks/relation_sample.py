@@ -99,5 +99,3 @@ def _spoilt(after: Structure, number: int) -> Structure:
     value = list(after.values[symbol.name])
     value[0] = not value[0]
     return after.after({symbol: value})
-
-

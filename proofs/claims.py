@@ -115,9 +115,7 @@ def _bounds() -> Iterator[Obligation]:
     yield _follows(
         "InFlightWithinCapTimesLevels/in-range",
         "the slot is a taken one, and the level one of those asked so far",
-        each(X)(
-            implies(in_flight(X), taken(slot(X)) & at_most(number(1), level(X)) & at_most(level(X), levels()))
-        ),
+        each(X)(implies(in_flight(X), taken(slot(X)) & at_most(number(1), level(X)) & at_most(level(X), levels()))),
     )
 
 
@@ -191,7 +189,9 @@ def _structure() -> Iterator[Obligation]:
         no(X)(waiting(X) & child(X) & in_flight(parent(X)) & ~lent(parent(X))),
     )
     queue = [waiting(run) & child_of(run, _LENDER) for run in (X, Y)]
-    longest = [each(Y2)(implies(waiting(Y2) & child_of(Y2, _LENDER), same(run, Y2) | arrived(run, Y2))) for run in (X, Y)]
+    longest = [
+        each(Y2)(implies(waiting(Y2) & child_of(Y2, _LENDER), same(run, Y2) | arrived(run, Y2))) for run in (X, Y)
+    ]
     yield Obligation(
         "OneChoice/longest-waiting-child",
         "a loan that comes back has one child to go to",
@@ -227,10 +227,7 @@ Y2 = variable("w", RUN)
 def _one_is_first(earlier: Symbol) -> Expr:
     """Of x, y and w, different runs or not, one is before those that are another."""
     return any_of(
-        *[
-            all_of(*[same(first, other) | earlier(first, other) for other in (X, Y, Y2)])
-            for first in (X, Y, Y2)
-        ]
+        *[all_of(*[same(first, other) | earlier(first, other) for other in (X, Y, Y2)]) for first in (X, Y, Y2)]
     )
 
 
@@ -244,9 +241,7 @@ def _steps(actions: Mapping[str, Action]) -> Iterator[Obligation]:
         def after(
             claim: str, meaning: str, goal: Expr, action: Action = action, hypotheses: Mapping[str, Expr] = hypotheses
         ) -> Obligation:
-            return Obligation(
-                f"{claim}/{action.name}", meaning, hypotheses, goal, action.parameters, action.updates
-            )
+            return Obligation(f"{claim}/{action.name}", meaning, hypotheses, goal, action.parameters, action.updates)
 
         if pool in action.updates:
             handed_out = primed(pool(X), action.updates) & ~pool(X)
@@ -323,7 +318,9 @@ def _counting() -> Iterator[Obligation]:
 
 # -- no deadlock -------------------------------------------------------------------------------------------------
 
-waits_for = Symbol("waits_for", (RUN, RUN), BOOL, "the first run, in flight, goes on only once the second has ended", True)
+waits_for = Symbol(
+    "waits_for", (RUN, RUN), BOOL, "the first run, in flight, goes on only once the second has ended", True
+)
 above = Symbol("above", (RUN, RUN), BOOL, "the first run is above the second in the parent relation", True)
 _DEEPEST = variable("deepest", RUN)
 
@@ -350,9 +347,7 @@ def no_deadlock() -> Iterator[Obligation]:
     yield _follows(
         "NoDeadlock/chain-ends-in-flight",
         "where a slot is lent, the run at the end of its chain is in flight, deeper, and holds it unlent",
-        each(X)(
-            implies(lent(X), in_flight(tip(slot(X))) & ~lent(tip(slot(X))) & less(level(X), level(tip(slot(X)))))
-        ),
+        each(X)(implies(lent(X), in_flight(tip(slot(X))) & ~lent(tip(slot(X))) & less(level(X), level(tip(slot(X)))))),
     )
     yield _follows(
         "NoDeadlock/somebody-in-flight",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, symbols_of
@@ -34,9 +34,7 @@ class Structure:
 
     def joined(self, after: Structure) -> Structure:
         """This state and the next one in one structure, for formulas that speak of both."""
-        return Structure(
-            self.sizes, {**self.values, **{f"{name}_next": value for name, value in after.values.items()}}
-        )
+        return Structure(self.sizes, {**self.values, **{f"{name}_next": value for name, value in after.values.items()}})
 
 
 def holds_in(formula: Expr, structure: Structure, **parameters: Value) -> bool:
@@ -44,7 +42,7 @@ def holds_in(formula: Expr, structure: Structure, **parameters: Value) -> bool:
     return bool(compile_formula(formula, tuple(sorted(parameters)))(structure, **parameters))
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_formula(formula: Expr, parameters: tuple[str, ...] = ()) -> Callable[..., Value]:
     """The formula or term as a function of a structure and of its free variables."""
     lines = [f"def compiled(structure{''.join(f', {name}' for name in parameters)}):"]
@@ -92,7 +90,9 @@ def compile_step(
     if left:
         raise ValueError(f"the guard speaks of what is no parameter: {[sorted(formula.free) for formula in left]}")
     told = ", ".join(f"{parameter.name!r}: {parameter.name}" for parameter in parameters)
-    tables = ", ".join(f"symbols[{at}]: {_table(symbol, update)}" for at, (symbol, update) in enumerate(updates.items()))
+    tables = ", ".join(
+        f"symbols[{at}]: {_table(symbol, update)}" for at, (symbol, update) in enumerate(updates.items())
+    )
     lines.append(f"{' ' * depth}yield {{{told}}}, {{{tables}}}")
     return _made(lines, symbols=tuple(updates))
 

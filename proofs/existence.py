@@ -62,7 +62,13 @@ def find(claim: Existence, solver: str, seconds: float) -> Instance | None:
         versions = {**versions, **after}
     formulas += [_at(formula, versions) for formula in claim.end.values()]
     found = instance_of(
-        formulas, claim.sizes, parameters, definitions=definitions, seconds=seconds, solver=solver, also=_all_symbols(claim)
+        formulas,
+        claim.sizes,
+        parameters,
+        definitions=definitions,
+        seconds=seconds,
+        solver=solver,
+        also=_all_symbols(claim),
     )
     if found is not None:
         _replay(claim, found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 from slotcheck.proofs import smtlib
@@ -132,7 +132,7 @@ def _key(sizes: Mapping[Sort, int]) -> tuple[tuple[Sort, int], ...]:
     return tuple(sizes.items())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _asserted(formula: Expr, sizes: tuple[tuple[Sort, int], ...]) -> str:
     return smtlib.assertion(_ground(formula, sizes))
 
@@ -148,13 +148,16 @@ def _ground(formula: Expr, sizes: tuple[tuple[Sort, int], ...]) -> Expr:
     choices = product(*[range(of[var.sort]) for var in formula.binders])
     names = [var.name for var in formula.binders]
     cases = [
-        without(args[0], {name: _element(var.sort, at) for name, var, at in zip(names, formula.binders, choice, strict=True)})
+        without(
+            args[0],
+            {name: _element(var.sort, at) for name, var, at in zip(names, formula.binders, choice, strict=True)},
+        )
         for choice in choices
     ]
     return all_of(*cases) if formula.op == "forall" else any_of(*cases)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _element(sort: Sort, at: int) -> Expr:
     return Symbol(f"{sort.name}_{at}", (), sort, rigid=True)()
 

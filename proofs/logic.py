@@ -97,7 +97,9 @@ class Symbol:
 
     def __call__(self, *args: Expr) -> Expr:
         if tuple(arg.sort for arg in args) != self.domain:
-            raise TypeError(f"{self.name} takes {[sort.name for sort in self.domain]}, not {[a.sort.name for a in args]}")
+            raise TypeError(
+                f"{self.name} takes {[sort.name for sort in self.domain]}, not {[a.sort.name for a in args]}"
+            )
         return Expr("apply", self.sort, args, symbol=self)
 
     @cached_property
@@ -113,7 +115,7 @@ class Symbol:
         for sort in self.domain:
             at = taken.get(sort, 0)
             taken[sort] = at + 1
-            made.append(variable(_LETTERS.get(sort.name, f"{sort.name.lower()}_") [at], sort))
+            made.append(variable(_LETTERS.get(sort.name, f"{sort.name.lower()}_")[at], sort))
         return tuple(made)
 
 

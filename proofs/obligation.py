@@ -44,7 +44,9 @@ def starts(conjunct: Conjunct) -> Obligation:
     return Obligation(f"init/{conjunct.name}", f"in a new pool {conjunct.meaning}", INIT, conjunct.formula)
 
 
-def keeps(action: Action, conjuncts: Sequence[Conjunct], assumed: Mapping[str, Conjunct] = CONJUNCTS) -> list[Obligation]:
+def keeps(
+    action: Action, conjuncts: Sequence[Conjunct], assumed: Mapping[str, Conjunct] = CONJUNCTS
+) -> list[Obligation]:
     """A step from a state of which all ``assumed`` are true keeps each of the conjuncts: one obligation each."""
     hypotheses = {name: conjunct.formula for name, conjunct in assumed.items()}
     hypotheses |= {f"{action.name}: {name}": condition for name, condition in action.guard.items()}
@@ -84,7 +86,9 @@ def body(obligation: Obligation) -> str:
     defined = {symbol.next: (symbol, update) for symbol, update in obligation.definitions.items()}
     lines = [smtlib.definition(defined[symbol][0], defined[symbol][1]) for symbol in spoken if symbol in defined]
     new = [symbol for symbol in spoken if symbol not in known and symbol not in defined]
-    lines.append(smtlib.declarations([symbol(*symbol.variables) for symbol in new], besides=(told, obligation.constants)))
+    lines.append(
+        smtlib.declarations([symbol(*symbol.variables) for symbol in new], besides=(told, obligation.constants))
+    )
     return "".join(lines) + f"; not: {obligation.meaning}\n(assert (not {smtlib.text(obligation.goal)}))\n"
 
 

@@ -41,9 +41,7 @@ from slotcheck.proofs.vocabulary import (
     RUN,
     X,
     Y,
-    borrower,
     child,
-    holds,
     in_flight,
     lent,
     level,
@@ -351,9 +349,7 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
             **INVARIANT,
             **ABOVE,
             "true below it on the chain": each(X)(
-                implies(
-                    lent(X) & same(slot(X), slot(_LOWER)) & less(level(_LOWER), level(X)), above(X, tip(slot(X)))
-                )
+                implies(lent(X) & same(slot(X), slot(_LOWER)) & less(level(_LOWER), level(X)), above(X, tip(slot(X))))
             ),
         },
         implies(lent(_LOWER), above(_LOWER, tip(slot(_LOWER)))),
@@ -369,7 +365,9 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
             **_WAITS,
             **_HOLDERS_ADMITTED,
             "this one holds a permit": permit(_H),
-            "no holder has a greater rank": each(X)(implies(permit(X), at_most(rank(component(X)), rank(component(_H))))),
+            "no holder has a greater rank": each(X)(
+                implies(permit(X), at_most(rank(component(X)), rank(component(_H))))
+            ),
             "this one is in flight, at or below it": in_flight(_D) & _below(_D, _H),
             "and no deeper one is": each(X)(implies(in_flight(X) & _below(X, _H), at_most(level(X), level(_D)))),
         },
@@ -404,5 +402,3 @@ def permit_obligations() -> Iterator[Obligation]:
     """All that is claimed of permits."""
     yield from permit_order()
     yield from no_deadlock_with_permits()
-
-

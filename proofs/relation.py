@@ -78,6 +78,7 @@ from slotcheck.proofs.vocabulary import (
 
 __all__ = ["ACTIONS", "INIT", "Action", "forgets", "relation_of"]
 
+
 @dataclass(frozen=True, eq=False)
 class Action:
     """One kind of step.
@@ -184,7 +185,10 @@ def _enters(run: Expr, above: Expr, below: Expr) -> dict[Symbol, Expr]:
 
 def _asks() -> list[Action]:
     unknown = {"the id is not known": ~known(R)}
-    lender = {"the parent is in flight": implies(BELOW, in_flight(P)), "the parent's slot is lent": implies(BELOW, lent(P))}
+    lender = {
+        "the parent is in flight": implies(BELOW, in_flight(P)),
+        "the parent's slot is lent": implies(BELOW, lent(P)),
+    }
     return [
         Action(
             "ask-on-loan",
@@ -503,6 +507,4 @@ def _resizes() -> list[Action]:
 
 
 #: Every kind of step, by name.
-ACTIONS: Mapping[str, Action] = {
-    action.name: action for action in (*_asks(), *_ends(), *_cancels(), *_resizes())
-}
+ACTIONS: Mapping[str, Action] = {action.name: action for action in (*_asks(), *_ends(), *_cancels(), *_resizes())}

@@ -18,6 +18,7 @@ from slotcheck.proofs.obligation import Obligation, body, prelude
 
 __all__ = ["SOLVERS", "Answer", "Session", "SolverFailedError", "answers", "solver_versions"]
 
+
 class SolverFailedError(RuntimeError):
     """A solver did not understand what it was told: a fault of the text, never a verdict."""
 

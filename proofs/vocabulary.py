@@ -67,7 +67,9 @@ levels = Symbol("levels", (), INT, "the greatest level asked so far (0 before th
 arrived = Symbol("arrived", (RUN, RUN), BOOL, "both wait, and the first one has waited longer")
 admitted = Symbol("admitted", (RUN, RUN), BOOL, "both have a slot and the same parent; the first was admitted earlier")
 taken = Symbol("taken", (SLOT,), BOOL, "the slot is out")
-in_cap = Symbol("in_cap", (SLOT,), BOOL, "the slot is one of those that the cap stands for (a ghost; their number is cap)")
+in_cap = Symbol(
+    "in_cap", (SLOT,), BOOL, "the slot is one of those that the cap stands for (a ghost; their number is cap)"
+)
 slot = Symbol("slot", (RUN,), SLOT, "the pool slot at the start of the run's chain (a ghost)")
 tip = Symbol("tip", (SLOT,), RUN, "the last run of the slot's chain, which holds it unlent (a ghost)")
 top = Symbol("top", (SLOT,), RUN, "the first run of the slot's chain, which took it from the pool (a ghost)")

@@ -14,9 +14,8 @@ from slotcheck.proofs.claims import claims
 from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.logic import Expr, Sort, Symbol, at_most, each, implies, ite, plus, same
 from slotcheck.proofs.obligation import Obligation, keeps
-from slotcheck.proofs.order import JOB, ORDER_ACTIONS, order_obligations
+from slotcheck.proofs.order import JOB, ORDER_ACTIONS, held, order_obligations, stands
 from slotcheck.proofs.order import ahead as line_ahead
-from slotcheck.proofs.order import held, stands
 from slotcheck.proofs.permit import COMPONENT, PERMIT_ACTIONS, holds_permit, permit_order
 from slotcheck.proofs.relation import ACTIONS, Action, forgets
 from slotcheck.proofs.vocabulary import (
@@ -24,17 +23,11 @@ from slotcheck.proofs.vocabulary import (
     SLOT,
     X,
     Z,
-    arrived,
     holds,
-    in_cap,
     level,
-    loan,
-    parked,
     pool,
     slot,
     taken,
-    tip,
-    waiting,
 )
 
 __all__ = ["SIZES", "WRONG", "Wrong"]
