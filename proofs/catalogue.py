@@ -36,7 +36,7 @@ def possibilities() -> Mapping[str, Obligation]:
     found: dict[str, Obligation] = {}
     seen: set[int] = set()
     for obligation in obligations().values():
-        if id(obligation.hypotheses) in seen:
+        if id(obligation.hypotheses) in seen or obligation.goal in obligation.hypotheses.values():
             continue
         seen.add(id(obligation.hypotheses))
         first = obligation.name.split("/")

@@ -47,20 +47,27 @@ def starts(conjunct: Conjunct) -> Obligation:
 def keeps(
     action: Action, conjuncts: Sequence[Conjunct], assumed: Mapping[str, Conjunct] = CONJUNCTS
 ) -> list[Obligation]:
-    """A step from a state of which all ``assumed`` are true keeps each of the conjuncts: one obligation each."""
+    """A step from a state of which all ``assumed`` are true keeps each of the conjuncts: one obligation each.
+
+    Of a conjunct that speaks of nothing that the step changes, only itself is assumed.
+    """
     hypotheses = {name: conjunct.formula for name, conjunct in assumed.items()}
     hypotheses |= {f"{action.name}: {name}": condition for name, condition in action.guard.items()}
-    return [
-        Obligation(
-            f"{action.name}/{conjunct.name}",
-            f"after {action.name}, {conjunct.meaning}",
-            hypotheses,
-            primed(conjunct.formula, action.updates),
-            action.parameters,
-            action.updates,
+    made = []
+    for conjunct in conjuncts:
+        goal = primed(conjunct.formula, action.updates)
+        untouched = goal == conjunct.formula and conjunct.name in assumed  # nothing that it speaks of changes
+        made.append(
+            Obligation(
+                f"{action.name}/{conjunct.name}",
+                f"after {action.name}, {conjunct.meaning}",
+                {conjunct.name: conjunct.formula} if untouched else hypotheses,
+                goal,
+                () if untouched else action.parameters,
+                {} if untouched else action.updates,
+            )
         )
-        for conjunct in conjuncts
-    ]
+    return made
 
 
 def inductive(actions: Mapping[str, Action] = ACTIONS) -> list[Obligation]:

@@ -355,7 +355,11 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
         implies(lent(_LOWER), above(_LOWER, tip(slot(_LOWER)))),
         (_LOWER,),
     )
-    common = {**INVARIANT, **PERMITS, **ABOVE, "a lender is above its chain's end (lemma)": _TIP_BELOW}
+    chains = {name: INVARIANT[name] for name in ("OnePhase", "ParentHolds", "LevelBelowParent", "NoWaitBesideUnlentParent")}
+    chains["a chain ends in flight and deeper (NoDeadlock/chain-ends-in-flight)"] = each(X)(
+        implies(lent(X), in_flight(tip(slot(X))) & less(level(X), level(tip(slot(X)))))
+    )
+    common = {**chains, **PERMITS, **ABOVE, "a lender is above its chain's end (lemma)": _TIP_BELOW}
     yield Obligation(
         "NoDeadlockWithPermits/holder-of-greatest-rank-can-step",
         "if somebody holds a permit: the deepest run in flight at or below the holder of greatest rank can step",
@@ -378,7 +382,7 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
         "NoDeadlockWithPermits/nobody-holds",
         "if nobody holds a permit, so that nobody is queued: the deepest run in flight can step",
         {
-            **INVARIANT,
+            **chains,
             **PERMITS,
             **_WAITS,
             "above is higher (lemma)": ABOVE["above is higher (lemma)"],

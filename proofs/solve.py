@@ -7,6 +7,7 @@ gave up) and *sat* do not; what a failure means is found out on finite instances
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +15,7 @@ from typing import Protocol
 import cvc5
 import z3
 
+from slotcheck.proofs.logic import Expr
 from slotcheck.proofs.obligation import Obligation, body, prelude
 
 __all__ = ["SOLVERS", "Answer", "Session", "SolverFailedError", "answers", "solver_versions"]
@@ -33,13 +35,22 @@ class Session(Protocol):
             SolverFailedError: it answers with an error.
         """
 
+    def forget(self) -> None:
+        """Start anew: nothing is declared or asserted any more."""
+
 
 class Z3Session:
     """Z3 with its defaults."""
 
     def __init__(self, seconds: float) -> None:
         self._context = z3.Context()
-        self.tell(f"(set-option :timeout {max(1, round(seconds * 1000))})")
+        self._limit = f"(set-option :timeout {max(1, round(seconds * 1000))})"
+        self.tell(self._limit)
+
+    def forget(self) -> None:
+        """See `Session`."""
+        self.tell("(reset)")
+        self.tell(self._limit)
 
     def tell(self, text: str) -> str:
         """See `Session`."""
@@ -56,11 +67,16 @@ class Cvc5Session:
     """cvc5 with its defaults."""
 
     def __init__(self, seconds: float) -> None:
+        self._limit = str(max(1, round(seconds * 1000)))
+        self.forget()
+
+    def forget(self) -> None:
+        """See `Session`."""
         manager = cvc5.TermManager()
         self._solver = cvc5.Solver(manager)
         self._solver.setOption("incremental", "true")
         self._solver.setOption("produce-models", "true")
-        self._solver.setOption("tlimit-per", str(max(1, round(seconds * 1000))))
+        self._solver.setOption("tlimit-per", self._limit)
         self._symbols = cvc5.SymbolManager(manager)
         self._parser = cvc5.InputParser(self._solver, self._symbols)
         self.tell("(set-logic ALL)")
@@ -94,14 +110,21 @@ class Answer:
 
 def answers(obligations: Sequence[Obligation], solver: str, seconds: float) -> Iterator[Answer]:
     """One query for each obligation, in their order, those with the same hypotheses in one session."""
-    session: Session | None = None
-    shared: object = None
+    shared: dict[tuple[int, tuple[Expr, ...]], Session] = {}
+    alone = SOLVERS[solver](seconds)
+    count = Counter((id(obligation.hypotheses), obligation.constants) for obligation in obligations)
     for obligation in obligations:
         started = time.perf_counter()
-        if session is None or shared != (id(obligation.hypotheses), obligation.constants):
-            shared = id(obligation.hypotheses), obligation.constants
-            session = SOLVERS[solver](seconds)
+        key = id(obligation.hypotheses), obligation.constants
+        if count[key] == 1:  # nobody shares it: not worth a session
+            session = alone
+            session.forget()
             session.tell(prelude(obligation))
+        else:
+            if key not in shared:
+                shared[key] = SOLVERS[solver](seconds)
+                shared[key].tell(prelude(obligation))
+            session = shared[key]
         said = session.tell(f"(push 1)\n{body(obligation)}(check-sat)\n(pop 1)\n").partition(" ")[0]
         if said not in ("unsat", "sat", "unknown"):
             said = "unknown"
