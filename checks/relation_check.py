@@ -29,7 +29,7 @@ from slotcheck.proofs.vocabulary import RUN, SLOT
 from slotcheck.pymodel.rules import Rule, State
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["CAPS", "Comparison", "compare", "seen", "structure_of", "successors"]
+__all__ = ["CAPS", "Comparison", "compare", "compare_forest", "seen", "structure_of", "successors"]
 
 CAPS = (1, 2, 3)
 

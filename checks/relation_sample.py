@@ -98,4 +98,4 @@ def _spoilt(after: Structure, number: int) -> Structure:
     symbol = relations[number % len(relations)]
     value = list(after.values[symbol.name])
     value[0] = not value[0]
-    return after.after({symbol: value})
+    return after.after({symbol.name: value})

@@ -28,9 +28,9 @@ class Structure:
     sizes: Mapping[str, int]
     values: dict[str, Value] = field(default_factory=dict)
 
-    def after(self, updates: Mapping[Symbol, Value]) -> Structure:
+    def after(self, updates: Mapping[str, Value]) -> Structure:
         """The next state: what is updated anew, all else as it is."""
-        return Structure(self.sizes, {**self.values, **{symbol.name: value for symbol, value in updates.items()}})
+        return Structure(self.sizes, {**self.values, **updates})
 
     def joined(self, after: Structure) -> Structure:
         """This state and the next one in one structure, for formulas that speak of both."""
@@ -63,7 +63,7 @@ def table_of(symbol: Symbol, sizes: Mapping[str, int], value: Callable[..., Valu
 
 def compile_step(
     parameters: Sequence[Expr], guard: Sequence[Expr], updates: Mapping[Symbol, Expr]
-) -> Callable[[Structure, Mapping[str, Value]], Iterator[tuple[dict[str, Value], dict[Symbol, Value]]]]:
+) -> Callable[[Structure, Mapping[str, Value]], Iterator[tuple[dict[str, Value], dict[str, Value]]]]:
     """A step as a function: all ways to take it from a structure, as parameters and next values of what changes.
 
     Some parameters may be given; the others are tried one by one, each condition of the guard as soon as all that it
@@ -90,11 +90,9 @@ def compile_step(
     if left:
         raise ValueError(f"the guard speaks of what is no parameter: {[sorted(formula.free) for formula in left]}")
     told = ", ".join(f"{parameter.name!r}: {parameter.name}" for parameter in parameters)
-    tables = ", ".join(
-        f"symbols[{at}]: {_table(symbol, update)}" for at, (symbol, update) in enumerate(updates.items())
-    )
+    tables = ", ".join(f"{symbol.name!r}: {_table(symbol, update)}" for symbol, update in updates.items())
     lines.append(f"{' ' * depth}yield {{{told}}}, {{{tables}}}")
-    return _made(lines, symbols=tuple(updates))
+    return _made(lines)
 
 
 def _table(symbol: Symbol, update: Expr) -> str:
@@ -104,8 +102,8 @@ def _table(symbol: Symbol, update: Expr) -> str:
     return source
 
 
-def _made(lines: Sequence[str], **names: Any) -> Any:
-    namespace: dict[str, Any] = dict(names)
+def _made(lines: Sequence[str]) -> Any:
+    namespace: dict[str, Any] = {}
     exec("\n".join(lines), namespace)
     return namespace["compiled"]
 

@@ -17,7 +17,7 @@ from slotcheck.proofs import smtlib
 from slotcheck.proofs.evaluate import Structure, Value, compile_formula, table_of
 from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, all_of, any_of, symbols_of, without
 from slotcheck.proofs.obligation import Obligation
-from slotcheck.proofs.solve import SOLVERS
+from slotcheck.proofs.solve import fresh
 
 __all__ = ["Instance", "NotAnInstanceError", "are_true_of", "counterexample", "instance_of", "next_values", "refutes"]
 
@@ -53,7 +53,7 @@ def instance_of(
     defined = {symbol.next for symbol in definitions}
     bodies = list(definitions.values())
     symbols = [symbol for symbol in dict.fromkeys((*symbols_of([*formulas, *bodies]), *also)) if symbol not in defined]
-    session = SOLVERS[solver](seconds)
+    session = fresh(solver, seconds)
     lines = [_sort(sort, size) for sort, size in sizes.items()]
     lines += [smtlib.declaration(symbol) for symbol in symbols]
     lines += [f"(declare-const {var.name} {var.sort.name})" for var in constants]
@@ -110,7 +110,7 @@ def refutes(obligation: Obligation, found: Instance) -> str | None:
     return None
 
 
-def next_values(definitions: Mapping[Symbol, Expr], found: Instance) -> dict[Symbol, Value]:
+def next_values(definitions: Mapping[Symbol, Expr], found: Instance) -> dict[str, Value]:
     """What each symbol is after the step, computed in plain Python."""
     values = {}
     for symbol, update in definitions.items():
@@ -121,7 +121,7 @@ def next_values(definitions: Mapping[Symbol, Expr], found: Instance) -> dict[Sym
             at = {var.name: element for var, element in zip(symbol.variables, place, strict=True)}
             return compiled(found.structure, **{**found.parameters, **at})  # type: ignore[operator]
 
-        values[symbol] = table_of(symbol, found.structure.sizes, value)
+        values[symbol.name] = table_of(symbol, found.structure.sizes, value)
     return values
 
 
@@ -202,7 +202,7 @@ def are_true_of(
             lines.append(f"(assert (= {_applied(symbol, place)} {_literal(symbol.sort, value)}))")
     lines += [f"(declare-const {var.name} {var.sort.name})" for var in constants]
     lines += [_asserted(formula, _key(sizes)) for formula in formulas]
-    said = SOLVERS[solver](seconds).tell("\n".join(lines) + "\n(check-sat)\n").partition(" ")[0]
+    said = fresh(solver, seconds).tell("\n".join(lines) + "\n(check-sat)\n").partition(" ")[0]
     if said not in ("sat", "unsat"):
         raise TimeoutError(f"formulas in a given structure: {said}")
     return said == "sat"

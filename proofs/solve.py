@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import cvc5
@@ -18,7 +19,7 @@ import z3
 from slotcheck.proofs.logic import Expr
 from slotcheck.proofs.obligation import Obligation, body, prelude
 
-__all__ = ["SOLVERS", "Answer", "Session", "SolverFailedError", "answers", "solver_versions"]
+__all__ = ["SOLVERS", "Answer", "Session", "SolverFailedError", "answers", "fresh", "solver_versions"]
 
 
 class SolverFailedError(RuntimeError):
@@ -99,6 +100,18 @@ class Cvc5Session:
 SOLVERS: dict[str, type[Z3Session] | type[Cvc5Session]] = {"z3": Z3Session, "cvc5": Cvc5Session}
 
 
+@cache
+def _kept(solver: str, seconds: float) -> Session:
+    return SOLVERS[solver](seconds)
+
+
+def fresh(solver: str, seconds: float) -> Session:
+    """A session in which nothing is declared, for one question. Making one anew takes Z3 longer than most questions."""
+    session = _kept(solver, seconds)
+    session.forget()
+    return session
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a solver said to one obligation: "unsat" (proved), "sat" or "unknown"."""
@@ -111,14 +124,12 @@ class Answer:
 def answers(obligations: Sequence[Obligation], solver: str, seconds: float) -> Iterator[Answer]:
     """One query for each obligation, in their order, those with the same hypotheses in one session."""
     shared: dict[tuple[int, tuple[Expr, ...]], Session] = {}
-    alone = SOLVERS[solver](seconds)
     count = Counter((id(obligation.hypotheses), obligation.constants) for obligation in obligations)
     for obligation in obligations:
         started = time.perf_counter()
         key = id(obligation.hypotheses), obligation.constants
         if count[key] == 1:  # nobody shares it: not worth a session
-            session = alone
-            session.forget()
+            session = fresh(solver, seconds)
             session.tell(prelude(obligation))
         else:
             if key not in shared:

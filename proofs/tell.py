@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slotcheck.proofs.evaluate import Value
 from slotcheck.proofs.finite import Instance, next_values
-from slotcheck.proofs.logic import BOOL, INT, Sort, Symbol
+from slotcheck.proofs.logic import BOOL, INT, Sort, Symbol, symbols_of
 from slotcheck.proofs.obligation import Obligation
 
 __all__ = ["told_counterexample"]
@@ -14,7 +14,7 @@ __all__ = ["told_counterexample"]
 
 def told_counterexample(obligation: Obligation, found: Instance) -> list[str]:
     """The state before, the parameters of the step, and what it changes, line by line."""
-    used = {name for name in found.structure.values}
+    used = set(found.structure.values)
     symbols = [symbol for symbol in _symbols(obligation) if symbol.name in used]
     lines = ["before:"]
     lines += [f"  {line}" for symbol in symbols for line in _told(symbol, found.structure.values[symbol.name])]
@@ -23,15 +23,13 @@ def told_counterexample(obligation: Obligation, found: Instance) -> list[str]:
         lines.append(f"with {', '.join(given)}")
     if obligation.definitions:
         lines.append("after:")
-        for symbol, value in next_values(obligation.definitions, found).items():
-            if value != found.structure.values[symbol.name]:
-                lines += [f"  {line}" for line in _told(symbol, value)]
+        after = next_values(obligation.definitions, found)
+        changed = [symbol for symbol in obligation.definitions if after[symbol.name] != found.structure.values[symbol.name]]
+        lines += [f"  {line}" for symbol in changed for line in _told(symbol, after[symbol.name])]
     return [*lines, f"but not: {obligation.meaning}"]
 
 
 def _symbols(obligation: Obligation) -> list[Symbol]:
-    from slotcheck.proofs.logic import symbols_of
-
     told = [*obligation.hypotheses.values(), *obligation.definitions.values(), obligation.goal]
     symbols = dict.fromkeys((*obligation.definitions, *symbols_of(told)))
     return sorted(symbols, key=lambda symbol: (symbol.rigid, len(symbol.domain)))
