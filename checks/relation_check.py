@@ -91,7 +91,7 @@ def compare(
 def compare_forest(
     subject: AnySubject,
     reference: Rule,
-    forest: Sequence[RunSpec],
+    forest: tuple[RunSpec, ...],
     *,
     exact: bool,
     relend: bool,
@@ -286,7 +286,7 @@ def structure_of(state: State, names: Sequence[str], *, fifo: bool) -> Structure
             "loan": of("token", "loan"),
             "lent": of("lent", True),
             "child": [place in runs and runs[place].parent is not None for place in everyone],
-            "parent": [at[runs[p].parent] if p in runs and runs[p].parent is not None else 0 for p in everyone],
+            "parent": [at.get(runs[place].parent or "", 0) if place in runs else 0 for place in everyone],
             "level": [runs[place].level if place in runs else 0 for place in everyone],
             "levels": max((run.level for run in runs.values()), default=0),
             "arrived": arrived,
@@ -338,7 +338,7 @@ def seen_in(structure: Structure, names: Sequence[str]) -> Seen:
     )
 
 
-#: By which of waiting, in flight, parked (and which of pool, loan) are true; two at once equal nothing that a pool says.
+#: By which of waiting, in flight, parked (which of pool, loan) are true; two at once equal nothing that a pool says.
 _PHASES = ("", "waiting", "in_flight", "both", "parked", "both", "both", "all")
 _TOKENS = ("none", "pool", "loan", "both")
 

@@ -340,9 +340,9 @@ def no_deadlock() -> Iterator[Obligation]:
 
     A run in flight that is not waiting for another run can go on: resume, ask, work, finish. The hypothesis is that a
     run waits only for runs below it in the parent relation. Look at the deepest run in flight. What it waits for is
-    deeper, so not in flight, so waiting for a slot; that run's parent has lent its own (NoLostWakeUp), and at the end of
-    the parent's chain stands a run that holds the slot unlent, in flight and deeper still: a contradiction. There is a
-    deepest run in flight, as levels are bounded; and with nobody in flight, nobody waits.
+    deeper, so not in flight, so waiting for a slot; that run's parent has lent its own (NoLostWakeUp), and at the end
+    of the parent's chain stands a run that holds the slot unlent, in flight and deeper still: a contradiction. There is
+    a deepest run in flight, as levels are bounded; and with nobody in flight, nobody waits.
     """
     yield _follows(
         "NoDeadlock/chain-ends-in-flight",

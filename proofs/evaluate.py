@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, symbols_of
 
@@ -102,10 +102,10 @@ def _table(symbol: Symbol, update: Expr) -> str:
     return source
 
 
-def _made(lines: Sequence[str]) -> Any:
+def _made(lines: Sequence[str]) -> Callable[..., Any]:
     namespace: dict[str, Any] = {}
     exec("\n".join(lines), namespace)
-    return namespace["compiled"]
+    return cast("Callable[..., Any]", namespace["compiled"])
 
 
 def _opening(formulas: Sequence[Expr]) -> list[str]:

@@ -106,7 +106,7 @@ _ALL = (
         "ParentHolds",
         each(X)(implies(child(X), in_flight(parent(X)) | (parked(parent(X)) & loan(X)))),
         "a parent is in flight, or parked with its slot on loan to this very child",
-        "a child that waits or has a pool slot loses its parent when that ends, so no slot is ever lent by a run that is over",
+        "a child that waits or has a pool slot loses its parent when that ends: no run that is over ever lends a slot",
         ("ask-on-loan", "LevelBelowParent"),
     ),
     Conjunct(

@@ -1,8 +1,8 @@
 """An obligation: one formula to show under named hypotheses, and its text for a solver.
 
-It is discharged when a solver finds that the hypotheses and the negated goal cannot be true together, over any number of
-runs and slots. Most have the form "from a state of the invariant, this step keeps that conjunct"; the next state then
-stands in `definitions`, symbol by symbol, and the goal speaks of it.
+It is discharged when a solver finds that the hypotheses and the negated goal cannot be true together, over any number
+of runs and slots. Most have the form "from a state of the invariant, this step keeps that conjunct"; the next state
+then stands in `definitions`, symbol by symbol, and the goal speaks of it.
 """
 
 from __future__ import annotations

@@ -80,7 +80,8 @@ _CONJUNCTS = (
     ),
     Conjunct(
         "PassedAtMostOnce",
-        each(J)(at_most(number(0), passed(J)) & at_most(passed(J), number(1)) & implies(~was_ahead(J), same(passed(J), number(0)))),
+        each(J)(at_most(number(0), passed(J)) & at_most(passed(J), number(1)))
+        & each(J)(implies(~was_ahead(J), same(passed(J), number(0)))),
         "each sibling was served at most once, and one that came later never",
         "the claim itself",
     ),

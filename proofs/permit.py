@@ -6,9 +6,9 @@ knows only that one may be granted to whoever waits for one.
 
 The second takes these as hypotheses, beside the invariant of lending, and shows that some run can go on. It needs the
 mount relation to have no circle, stated as a `rank` that grows from a component to those it mounts. The argument: take
-the stuck holder of a permit whose component has the greatest rank, and the deepest run in flight at or below it. If
-that run is queued on a permit, that permit's holder has a greater rank. If it waits for somebody below who is in flight,
-or queued, that one is deeper, or its permit's holder has a greater rank. If it waits for somebody who waits for a slot,
+the holder of a permit whose component has the greatest rank, and the deepest run in flight at or below it. If that
+run is queued on a permit, that permit's holder has a greater rank. If it waits for somebody below who is in flight, or
+queued, that one is deeper, or its permit's holder has a greater rank. If it waits for somebody who waits for a slot,
 that one's parent has lent its slot, and the run at the end of that chain is below the holder, in flight, and deeper.
 If nobody is queued at all, NoDeadlock's own argument holds.
 """
@@ -355,7 +355,9 @@ def no_deadlock_with_permits() -> Iterator[Obligation]:
         implies(lent(_LOWER), above(_LOWER, tip(slot(_LOWER)))),
         (_LOWER,),
     )
-    chains = {name: INVARIANT[name] for name in ("OnePhase", "ParentHolds", "LevelBelowParent", "NoWaitBesideUnlentParent")}
+    chains = {
+        name: INVARIANT[name] for name in ("OnePhase", "ParentHolds", "LevelBelowParent", "NoWaitBesideUnlentParent")
+    }
     chains["a chain ends in flight and deeper (NoDeadlock/chain-ends-in-flight)"] = each(X)(
         implies(lent(X), in_flight(tip(slot(X))) & less(level(X), level(tip(slot(X)))))
     )

@@ -150,7 +150,7 @@ INIT: Mapping[str, Expr] = {
     "no level was asked": same(levels(), number(0)),
 }
 
-R, P, W, C, O = (variable(name, RUN) for name in ("run", "above", "next", "relent", "lender"))
+R, P, W, C, L = (variable(name, RUN) for name in ("run", "above", "next", "relent", "lender"))
 S, T, OVER = (variable(name, SLOT) for name in ("place", "other_place", "over_place"))
 BELOW = variable("below", BOOL)
 
@@ -296,7 +296,7 @@ def _comes_back(place: Expr, fate: _Fate, base: Mapping[Symbol, Expr]) -> dict[S
 
 
 def _takes(run: Expr, place: Expr, base: Mapping[Symbol, Expr]) -> dict[Symbol, Expr]:
-    """A waiting run gets a pool slot: it leaves both queues, and stands last among its parent's children with a slot."""
+    """A waiting run gets a pool slot: it leaves both queues, and is the last admitted of its parent's children."""
 
     def now(symbol: Symbol, x: Expr = X) -> Expr:
         held = base.get(symbol, symbol(*symbol.variables))
@@ -354,43 +354,43 @@ def _ends() -> list[Action]:
             )
         )
     # The nearest open run above has its slot back.
-    done = holds(X) & same(slot(X), mine) & less(level(O), level(X))
+    done = holds(X) & same(slot(X), mine) & less(level(L), level(X))
     nearest = {
-        "the lender is another run": ~same(O, R),
-        "the lender is in flight": in_flight(O),
-        "the lender is on the same slot": same(slot(O), mine),
+        "the lender is another run": ~same(L, R),
+        "the lender is in flight": in_flight(L),
+        "the lender is on the same slot": same(slot(L), mine),
         "every run between is parked": each(X)(implies(done & ~same(X, R), parked(X))),
     }
     back = forgets(done)
-    children_wait = waiting(X) & child_of(X, O)
+    children_wait = waiting(X) & child_of(X, L)
     no_child_waits = {"no child of the lender waits": no(X)(children_wait)}
-    on_pool_slots = holds(X) & ~done & child_of(X, O)
+    on_pool_slots = holds(X) & ~done & child_of(X, L)
     idle = implies(relend(), no(X)(on_pool_slots))
     actions.append(
         Action(
             "finish-loan-to-lender",
             ending,
             "R4: the loan goes back, no child of the lender waits and none is to be relent: it holds the slot unlent",
-            (R, O),
+            (R, L),
             {**unlent, **nearest, **no_child_waits, "no child is to be relent": idle},
-            {**back, lent: back[lent] & ~same(X, O), tip: _with(tip, mine, O)},
+            {**back, lent: back[lent] & ~same(X, L), tip: _with(tip, mine, L)},
         )
     )
     longest = each(X)(implies(children_wait, same(X, W) | arrived(W, X)))
-    sibling = holds(X) & ~done & child_of(X, O)
+    sibling = holds(X) & ~done & child_of(X, L)
     actions.append(
         Action(
             "finish-loan-to-next-child",
             ending,
             "R4: an open lender hands the slot to its longest-waiting child, in the same step",
-            (R, O, W),
-            {**unlent, **nearest, "a child waits": waiting(W) & child_of(W, O), "it has waited longest": longest},
+            (R, L, W),
+            {**unlent, **nearest, "a child waits": waiting(W) & child_of(W, L), "it has waited longest": longest},
             {
                 **back,
                 **_leaves_queues(W),
                 in_flight: back[in_flight] | same(X, W),
                 loan: back[loan] | same(X, W),
-                borrower: _with(borrower, O, W),
+                borrower: _with(borrower, L, W),
                 slot: _with(slot, W, mine),
                 tip: _with(tip, mine, W),
                 admitted: back[admitted] | _gets_last(W, lambda _: sibling),
@@ -403,7 +403,7 @@ def _ends() -> list[Action]:
         **back,
         pool: back[pool] & ~same(X, C),
         loan: back[loan] | same(X, C),
-        borrower: _with(borrower, O, C),
+        borrower: _with(borrower, L, C),
         slot: ite(of_relent, mine, slot(X)),
         tip: _with(tip, mine, tip(slot(C))),
     }
@@ -413,7 +413,7 @@ def _ends() -> list[Action]:
                 f"finish-relends-slot-{fate.name}",
                 ending,
                 f"R13 ({fate.meaning}): the child admitted first gives its pool slot back and goes on, on loan",
-                (R, O, C, *fate.parameters),
+                (R, L, C, *fate.parameters),
                 {
                     **unlent,
                     **nearest,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from slotcheck.proofs.logic import BOOL, INT, Expr, Sort, Symbol, symbols_of
 
@@ -71,18 +72,20 @@ def values(answer: str) -> list[str]:
     tokens = answer.replace("(", " ( ").replace(")", " ) ").split()
     at = 0
 
-    def read() -> list[object] | str:
+    def read() -> Any:
         nonlocal at
         token = tokens[at]
         at += 1
         if token != "(":
             return token
-        items: list[object] = []
+        items = []
         while tokens[at] != ")":
             items.append(read())
         at += 1
         return items
 
-    pairs = read()
-    assert isinstance(pairs, list)
-    return [str(-int(value[1])) if isinstance(value, list) else str(value) for _, value in pairs]
+    told = []
+    for pair in read():
+        value = pair[1]
+        told.append(str(-int(str(value[1]))) if isinstance(value, list) else str(value))
+    return told

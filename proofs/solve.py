@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
-import cvc5
-import z3
+import cvc5  # type: ignore[import-untyped]
+import z3  # type: ignore[import-untyped]
 
 from slotcheck.proofs.logic import Expr
 from slotcheck.proofs.obligation import Obligation, body, prelude

@@ -24,7 +24,9 @@ def told_counterexample(obligation: Obligation, found: Instance) -> list[str]:
     if obligation.definitions:
         lines.append("after:")
         after = next_values(obligation.definitions, found)
-        changed = [symbol for symbol in obligation.definitions if after[symbol.name] != found.structure.values[symbol.name]]
+        changed = [
+            symbol for symbol in obligation.definitions if after[symbol.name] != found.structure.values[symbol.name]
+        ]
         lines += [f"  {line}" for symbol in changed for line in _told(symbol, after[symbol.name])]
     return [*lines, f"but not: {obligation.meaning}"]
 
@@ -39,9 +41,9 @@ def _told(symbol: Symbol, value: Value) -> Iterator[str]:
     if not symbol.domain:
         yield f"{symbol.name} = {_element(symbol.sort, value)}"
         return
-    places = [((at,), inner) for at, inner in enumerate(value)]
+    places: list[tuple[tuple[int, ...], Value]] = [((at,), inner) for at, inner in enumerate(value)]
     if len(symbol.domain) == 2:
-        places = [((at, other), inner) for (at,), row in places for other, inner in enumerate(row)]
+        places = [((at, other), inner) for at, row in enumerate(value) for other, inner in enumerate(row)]
     named = [
         (", ".join(_element(sort, at) for sort, at in zip(symbol.domain, place, strict=True)), inner)
         for place, inner in places

@@ -1,8 +1,8 @@
 """What a state of a pool is, in logic: the words of SEMANTICS 2 as relations and functions over runs and slots.
 
-``Run`` has an element for every id that a caller may ever give; ``Slot`` one for every slot that the pool may ever have.
-Nothing is said of their number, so what is proved holds for every cap and every tree. Counting is left out on purpose:
-"executing <= cap" is that no two unlent holders have the same slot.
+``Run`` has an element for every id that a caller may ever give; ``Slot`` one for every slot that the pool may ever
+have. Nothing is said of their number, so what is proved holds for every cap and every tree. Counting is left out on
+purpose: "executing <= cap" is that no two unlent holders have the same slot.
 
 Three functions (`slot`, `tip`, `top`) and one more (`borrower`) are *ghosts*: no pool keeps them. They name what exists
 anyway (the slot at the start of a run's chain, the two ends of a chain, the child that a slot is lent to), so that

@@ -1,8 +1,8 @@
 """Wrong relations: lending with one mistake each, and the obligation that must fail for it.
 
-A proof that cannot fail proves nothing. Every one of these is a mistake that somebody has made, or could: in code, or in
-this relation (the last one was found in it by the comparison with the code). Each is caught when its obligation has a
-counterexample to induction that plain Python confirms.
+A proof that cannot fail proves nothing. Every one of these is a mistake that somebody has made, or could: in code, or
+in this relation (`cap-creeps-up` was found in it by the comparison with the code). Each is caught when its obligation
+has a counterexample to induction that plain Python confirms.
 """
 
 from __future__ import annotations
