@@ -11,7 +11,7 @@ are asked the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
@@ -329,13 +329,23 @@ def seen_in(structure: Structure, names: Sequence[str]) -> Seen:
         runs.append((name, phase, token, value["lent"][at], value["level"][at], above))
         if above is not None and token != "none":
             children.setdefault(above, []).append(at)
+    queue = [at for at, waits in enumerate(waiting) if waits]
     return (
         sum(value["in_cap"]),
         sum(value["taken"]),
         frozenset(runs),
-        _in_line([at for at, waits in enumerate(waiting) if waits], value["arrived"], names),
-        frozenset((above, _in_line(line, value["admitted"], names)) for above, line in children.items()),
+        _stray([queue], value["arrived"]) or _in_line(queue, value["arrived"], names),
+        frozenset(
+            (above, _stray(children.values(), value["admitted"]) or _in_line(line, value["admitted"], names))
+            for above, line in children.items()
+        ),
     )
+
+
+def _stray(lines: Collection[Sequence[int]], earlier: Value) -> tuple[str, ...]:
+    """Something that equals no line if the relation holds of runs outside of these lines, too."""
+    pairs = sum(len(line) * (len(line) - 1) // 2 for line in lines)
+    return () if sum(map(sum, earlier)) == pairs else ("stray",)
 
 
 #: By which of waiting, in flight, parked (which of pool, loan) are true; two at once equal nothing that a pool says.
