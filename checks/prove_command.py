@@ -59,6 +59,8 @@ def prove_command(
 
     Exit codes: 0 all proved; 1 something refuted; 3 undetermined: a time-out, or the solvers disagree.
     """
+    if not 0 < timeout < float("inf"):
+        raise BadInput(f"--timeout {timeout}: a number of seconds is more than 0")
     runs = DEEP_RUNS if deep else RUNS
     chosen, unknown = chosen_names(names, runs)
     if unknown:

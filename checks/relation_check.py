@@ -95,6 +95,7 @@ def compare_forest(
     *,
     exact: bool,
     relend: bool,
+    caps: Sequence[int] = CAPS,
     actions: Mapping[str, Action] = ACTIONS,
 ) -> Comparison:
     """Compare on one forest."""
@@ -103,7 +104,7 @@ def compare_forest(
     told = f"{tree_text(forest)}{', relend' if relend else ''}"
     steps = _steps_of(tuple(actions.items()))
     before: Any = None
-    for edge in edges_of(subject, forest, CAPS, relend=relend):
+    for edge in edges_of(subject, forest, caps, relend=relend):
         if edge.before is not before:
             before = edge.before
             start = structure_of(before, names, fifo=exact)

@@ -45,11 +45,19 @@ HOLD_WAITS = ACTIONS["ask-waits"].lacking("the parent's slot is lent")
 
 def _hold() -> Iterator[Existence]:
     for cap in (1, 2, 3):
+        parents = [variable(f"root_{at}", RUN) for at in range(cap)]
+        asking = [same(variable(f"run_{at}", RUN), run) for at, run in enumerate(parents, 1)]
+        spawning = [same(variable(f"above_{at}", RUN), run) for at, run in enumerate(parents, cap + 1)]
         yield Existence(
             f"HoldDeadlocks/cap-{cap}",
             "under hold, parents hold all slots, and each waits for a child that waits for a slot",
             {RUN: 2 * cap, SLOT: cap},
-            {**INIT, "all slots are of the cap": each(Z)(in_cap(Z))},
+            {
+                **INIT,
+                "all slots are of the cap": each(Z)(in_cap(Z)),
+                "the roots ask one after another": all_of(*asking),
+                "then each asks for a child": all_of(*spawning),
+            },
             [HOLD_TAKES] * cap + [HOLD_WAITS] * cap,
             {
                 "somebody is in flight": some(X)(in_flight(X)),
@@ -58,6 +66,7 @@ def _hold() -> Iterator[Existence]:
                 ),
                 "no slot is free": none_free,
             },
+            tuple(parents),
         )
 
 
