@@ -133,6 +133,7 @@ def play(program: Program, port: Port, acts: Sequence[Act] = (), *, record: bool
         if all(one.task.done() for one in made):
             judge_outcome(stage, cancelled)
         steps, faults, events = loop.steps, dict(watch.faults), list(watch.events)
+        watch.stop()
         _clear(loop)
     counts = watch.states, watch.most_executing, watch.most_in_flight
     return Played(steps, alive, faults, events, told, watch.witnessed, *counts)
@@ -168,16 +169,17 @@ def _clear(loop: StepLoop) -> None:
 
 
 class Ways(NamedTuple):
-    """What is done to a program, beside cancelling every task before every callback."""
+    """What is done to a program, beside running it alone."""
 
-    #: Whether every two cancels are tried too.
+    #: Whether every task is cancelled before every callback; and whether every two such cancels are tried too.
+    cancels: bool = True
     pairs: bool = False
     #: Whether the cap is changed before every callback.
     resizes: bool = True
 
 
 def check_program(program: Program, port: Port, ways: Ways = Ways()) -> ProgramResult:  # noqa: B008  # never changed
-    """Run a program alone, with every task cancelled before every callback, and in the other ways."""
+    """Run a program alone, and in these ways."""
     (result,) = check_programs([(program, ways)], port)
     return result
 
@@ -217,7 +219,7 @@ class _Checking:
     def all(self) -> None:
         """Run it in every way."""
         result, pairs = self.result, self.ways.pairs
-        alone = self.run((), record=True)
+        alone = self.run((), record=self.ways.cancels)
         result.steps = alone.steps
         result.most_executing, result.most_in_flight = alone.most_executing, alone.most_in_flight
         singles = [(act, self.run((act,), record=pairs)) for act in _cancels(alone.alive, 0)]

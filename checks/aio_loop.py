@@ -116,9 +116,9 @@ class StepLoop(asyncio.AbstractEventLoop):
         self.steps += 1
         try:
             handle.context.run(handle.call, *handle.args)
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # one that wants to end the process too: what is tested ends nothing here
             told = {"message": f"exception in callback {handle.call!r}", "exception": error, "handle": handle}
             self.call_exception_handler(told)
         return True

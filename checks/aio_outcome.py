@@ -38,9 +38,11 @@ class _Outcome:
         self.stage = stage
         self.watch = stage.watch
         self.form = stage.form
-        self.parents = stage.program.parents
+        self.waiters = stage.program.waiters
         self.tasks = {**stage.tasks, "main": stage.main}
-        self.names = {task: name for name, task in self.tasks.items()}
+        self.names: dict[asyncio.Task[Any], str] = {}
+        for name, task in self.tasks.items():
+            self.names.setdefault(task, name)  # the first of those that share one
         self.cancelled = [self.names.get(task, task.get_name()) for task in cancelled]
 
     def end(self, name: str) -> str:
@@ -49,11 +51,11 @@ class _Outcome:
         return CANCELLED if task.cancelled() else OK if task.exception() is None else FAILED
 
     def above(self, name: str) -> Iterator[str]:
-        """The runs above this one, nearest first."""
-        parent = self.parents.get(name)
-        while parent is not None:
-            yield parent
-            parent = self.parents[parent]
+        """The runs that wait for this one, directly or through others, nearest first."""
+        waiter = self.waiters.get(name)
+        while waiter is not None and waiter != name:
+            yield waiter
+            name, waiter = waiter, self.waiters[waiter]
 
     def hidden(self) -> None:
         """Whether anything went wrong where nobody looks. Before anything here does."""
@@ -79,9 +81,9 @@ class _Outcome:
         for name in self.watch.raised:
             if self.end(name) == OK:
                 self.watch.fault("ErrorsDelivered", f"{name} raised, but its task ended as if it had not")
-        if self.form.waits:
-            for name in self.stage.tasks:
-                self._handed_on(name, self.parents[name] or "main")
+        for name in self.stage.tasks:
+            if self.waiters[name] != name:
+                self._handed_on(name, self.waiters[name] or "main")
 
     def _only_what_was_raised(self, name: str, error: BaseException) -> None:
         for one in _plain_errors(error):
@@ -128,7 +130,7 @@ class _Outcome:
             entered = 0 if seen is None else seen.entered
             if entered > 1:
                 self.watch.fault("OthersGoOn", f"the body of {name} ran {entered} times")
-            if name in touched or (name not in self.tasks and any(above in touched for above in self.above(name))):
+            if name in touched or (name not in self.tasks and self._not_asked_for(name, touched)):
                 continue
             if name not in self.tasks:
                 self.watch.fault("OthersGoOn", f"{name} was never started")
@@ -137,6 +139,13 @@ class _Outcome:
         if "main" not in touched and self.end("main") != OK:
             self.watch.fault("OthersGoOn", f"the root task {self._told('main', 1)}, though nothing touched it")
 
+    def _not_asked_for(self, name: str, touched: set[str]) -> bool:
+        """Whether a run above it was touched before it could start this one."""
+        parent = self.stage.program.parents[name]
+        while parent is not None and parent not in touched:
+            parent = self.stage.program.parents[parent]
+        return parent is not None
+
     def _told(self, name: str, entered: int) -> str:
         if not entered:
             return "never ran"
@@ -144,22 +153,15 @@ class _Outcome:
 
     def _touched(self) -> set[str]:
         """Whom the cancels and errors reach, by the rules of the construct."""
-        names = [*self.parents, "main"]
+        names = [*self.waiters, "main"]
+        if self.watch.raised and self.form.grouped:
+            return set(names)  # the error goes up to the root task, and that cancels the rest
         touched: set[str] = set()
-        if self.form.grouped:
-            if self.watch.raised:
-                return set(names)  # the error goes up to the root task, and that cancels the rest
-            for name in self.cancelled:
-                touched |= set(names) if name == "main" else {one for one in names if name in (one, *self.above(one))}
-            return touched
-        for name in (*self.cancelled, *self.watch.raised):
-            touched |= {name, "main"}
-            if self.form.waits:
-                touched |= set(self.above(name))  # who waits for it
-                if name in self.cancelled:  # gather hands a cancel on to whom it waits for
-                    touched |= set(names) if name == "main" else {one for one in names if name in self.above(one)}
-            elif name == "main":
-                touched |= set(names)
+        for name in self.cancelled:  # a cancel is handed on to those that are waited for
+            touched |= set(names) if name == "main" else {one for one in names if name in (one, *self.above(one))}
+        if not self.form.grouped:  # what gather waits for, it takes for its own
+            for name in (*self.cancelled, *self.watch.raised):
+                touched |= {name, *self.above(name), "main"}
         return touched
 
 

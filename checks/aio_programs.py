@@ -20,7 +20,7 @@ from slotcheck.checks.generated import forests
 from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["FORMS", "Form", "Port", "Program", "Stage", "programs_of"]
+__all__ = ["FORMS", "LONG_WAIT", "Form", "Port", "Program", "Stage", "programs_of"]
 
 
 class Port(NamedTuple):
@@ -36,24 +36,33 @@ class Form(NamedTuple):
 
     name: str
     told: str
-    #: Whether a parent's task waits for those of its children. If not, the children live on without it.
-    waits: bool = True
-    #: Whether children are in a group, which gathers errors and cancels the rest; else `asyncio.gather`.
+    #: Whose task or group waits for a run: that of its parent, that of its root, or none but the root task, in the end.
+    waiter: str = "parent"
+    #: Whether that is a group, which gathers errors and cancels the rest; else `asyncio.gather`.
     grouped: bool = True
     #: Whether a child's task is made only once the child is admitted.
     spawn_waits: bool = False
+    #: Whether the pool tells of long waits. No time passes, so its timers must all be gone in the end.
+    tells_long_waits: bool = False
 
+
+#: Seconds.
+LONG_WAIT = 60.0
 
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
         Form("gather", "async with pool, children under asyncio.gather", grouped=False),
         Form("tasks", "async with pool, children in an asyncio.TaskGroup"),
+        Form("inline", "async with pool, children one after the other in the same task"),
         Form("start", "groups of the pool, children by start: admitted before there is a task", spawn_waits=True),
         Form("soon", "groups of the pool, children by start_soon"),
-        Form("hand", "ask and finish by hand, the parent named, children in an asyncio.TaskGroup"),
+        Form(
+            "shared", "one group of the pool for each root: runs start their children there", "root", spawn_waits=True
+        ),
+        Form("hand", "ask and finish by hand, the parent named; the pool tells of long waits", tells_long_waits=True),
         Form("try", "try_ask in a loop and a with block, children in an asyncio.TaskGroup"),
-        Form("apart", "async with pool.slot, parents that end before their children", waits=False, grouped=False),
+        Form("apart", "async with pool.slot, parents that end before their children", "nobody", grouped=False),
     )
 }
 
@@ -104,6 +113,18 @@ class Program:
         return {run.name: run.parent for run in self.runs}
 
     @cached_property
+    def waiters(self) -> dict[str, str | None]:
+        """Who waits for each run: another run, the root task (None for it), or nobody (the run itself)."""
+        waiter = FORMS[self.form].waiter
+        waiters = dict(self.parents)
+        for run, parent in self.parents.items():
+            if parent is not None and waiter == "nobody":
+                waiters[run] = run
+            elif parent is not None and waiter == "root":
+                waiters[run] = parent if self.parents[parent] is None else waiters[parent]
+        return waiters
+
+    @cached_property
     def levels(self) -> int:
         """The levels of the forest."""
         levels: dict[str | None, int] = {None: 0}
@@ -118,16 +139,19 @@ class Program:
 
 
 def programs_of(runs: int, forms: tuple[str, ...] = tuple(FORMS), *, eager: bool = False) -> Iterator[Program]:
-    """All programs with exactly so many runs: those of the lowest cap first."""
+    """All programs with exactly so many runs: those of the lowest cap first, and of each cap the plain ones."""
     for cap in range(1, runs + 1):
-        for trees in forests(runs):
-            for relend in (False, True) if cap > 1 and _can_relend(trees) else (False,):
-                for form in forms:
-                    plain = Program(trees, cap, relend, form, eager=eager)
-                    yield plain
-                    for run in trees:
-                        yield replace(plain, raises=run.name)
-                    yield replace(plain, resize=1 if cap > 1 else 2)
+        plain = [
+            Program(trees, cap, relend, form, eager=eager)
+            for trees in forests(runs)
+            for relend in ((False, True) if cap > 1 and _can_relend(trees) else (False,))
+            for form in forms
+        ]
+        yield from plain
+        for program in plain:
+            for run in program.runs:
+                yield replace(program, raises=run.name)
+            yield replace(program, resize=1 if cap > 1 else 2)
 
 
 def _can_relend(trees: tuple[RunSpec, ...]) -> bool:
@@ -150,7 +174,10 @@ class Stage:
         self.program = program
         self.port = port
         self.form = FORMS[program.form]
-        self.pool = port.cls(program.cap, relend=True) if program.relend else port.cls(program.cap)
+        options: dict[str, Any] = {"relend": True} if program.relend else {}
+        if self.form.tells_long_waits:
+            options |= {"long_wait": LONG_WAIT, "on_long_wait": lambda _: None}
+        self.pool = port.cls(program.cap, **options)
         self.children = program.children
         self.watch = Watch(
             loop,
@@ -170,7 +197,7 @@ class Stage:
 
     async def _main(self) -> None:
         body: Callable[[str], Awaitable[None]] = getattr(self, f"_{self.form.name}")
-        if self.form.name in ("start", "soon"):
+        if self.form.name in ("start", "soon", "shared"):
             body = self._root
         if self.form.grouped:
             async with asyncio.TaskGroup() as group:
@@ -178,7 +205,7 @@ class Stage:
                     self._spawn(name, body(name), group)
             return
         await asyncio.gather(*[self._spawn(name, body(name)) for name in self.children[None]])
-        if not self.form.waits:
+        if self.form.waiter == "nobody":
             while alive := [task for task in self.tasks.values() if not task.done()]:
                 await asyncio.gather(*alive, return_exceptions=True)
 
@@ -199,6 +226,18 @@ class Stage:
             with self._body(name):
                 await self._work(name)
                 await self._in_task_group(name, self._tasks)
+
+    async def _inline(self, name: str) -> None:
+        self.watch.asks_next(name)
+        async with self.pool:
+            with self._body(name):
+                await self._work(name)
+                for child in self.children[name]:
+                    self.tasks[child] = self.tasks[name]
+                    with self._waiting(name):
+                        await self._inline(child)
+                if self.children[name]:
+                    self._maybe_raise(name)
 
     async def _apart(self, name: str) -> None:
         async with self.pool.slot(name):
@@ -264,9 +303,17 @@ class Stage:
 
     _soon = _start  # they differ in how `_fill` starts children
 
+    async def _shared(self, name: str, group: Any, tasks: list[asyncio.Task[Any]]) -> None:
+        with self._body(name):
+            await self._work(name)
+            self.watch.pause(name)
+            await self._fill(name, group, tasks)
+
     async def _fill(self, name: str, group: Any, tasks: list[asyncio.Task[Any]]) -> None:
         for child in self.children[name]:
-            if self.form.spawn_waits:
+            if self.form.waiter == "root":
+                task = await group.start(self._shared, child, group, tasks, name=child)
+            elif self.form.spawn_waits:
                 task = await group.start(self._start, child, name=child)
             else:
                 task = group.start_soon(self._soon, child, name=child)
@@ -282,7 +329,7 @@ class Stage:
         make = asyncio.create_task if group is None else group.create_task
         task = make(body, name=name)
         self.tasks[name] = task
-        if not self.form.waits:
+        if self.form.waiter == "nobody":
             task.add_done_callback(_look_at)
         return task
 

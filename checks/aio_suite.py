@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from slotcheck.checks.aio_check import AioTrace, ProgramResult, Ways, check_programs
-from slotcheck.checks.aio_programs import FORMS, Port, Program, programs_of
+from slotcheck.checks.aio_programs import FORMS, LONG_WAIT, Port, Program, programs_of
 from slotcheck.checks.aio_trees import TREES, Growth, TreeResult, grow_tree
-from slotcheck.checks.aio_watch import LATE_CHILD, PORT_INVARIANTS, PORT_WITNESSES
+from slotcheck.checks.aio_watch import LATE_CHILD, PORT_INVARIANTS, PORT_WITNESSES, TWO_WOKEN
 from slotcheck.checks.invariants import STATES
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import SubjectError
@@ -129,11 +129,11 @@ def resolve_port(spec: str) -> Port:
         raise SubjectError(f"{spec} lacks {', '.join(missing)}: a port has the calls of slotlending.aio.Pool")
     try:
         cls(1).core.snapshot()
-        cls(1, relend=True)
+        cls(1, relend=True, long_wait=LONG_WAIT, on_long_wait=lambda _: None)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        told = "a port is made as Class(cap, relend=...), and its core is a slotlending.Pool"
+        told = "a port is made as Class(cap, relend=, long_wait=, on_long_wait=), and its core is a slotlending.Pool"
         raise SubjectError(f"{spec} raised {type(error).__name__}: {error} ({told})") from error
     return Port(spec, cls, getattr(module, "current_run", aio.current_run))
 
@@ -185,14 +185,14 @@ def check_port(
         report.stopped = f"more than {max_seconds:g} seconds"
     if set(settings.forms) == set(FORMS):
         seen = {name for result in report.results for name in result.witnessed}
-        # A task that starts at once asks while its parent is still there.
-        demanded = {name for name in PORT_WITNESSES if not (settings.eager and name == LATE_CHILD)}
-        report.missing = [
-            name
-            for name, least in PORT_WITNESSES.items()
-            if least <= settings.runs and name in demanded and name not in seen
-        ]
+        report.missing = [name for name in PORT_WITNESSES if _is_sure(name, settings) and name not in seen]
     return report
+
+
+def _is_sure(witness: str, settings: AioSettings) -> bool:
+    """Whether programs in all forms are sure to show it."""
+    runs = min(settings.runs, settings.odd_runs) if witness == TWO_WOKEN else settings.runs
+    return PORT_WITNESSES[witness] <= runs and not (settings.eager and witness == LATE_CHILD)
 
 
 def covered(report: AioReport) -> dict[str, Any]:

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 from slotcheck.checks.aio_programs import Port
 from slotcheck.checks.facts import most_in_flight
+from slotcheck.checks.figure import Figure
 from slotcheck.pymodel.scenario import RunSpec
+from slotlending import aio
 
-__all__ = ["TREES", "Growth", "Tree", "TreeResult", "grow_tree", "many_tasks"]
+__all__ = ["TREES", "Growth", "Tree", "TreeResult", "grow_tree", "many_tasks", "many_tasks_figure"]
 
 
 class Tree(NamedTuple):
@@ -224,6 +226,15 @@ def many_tasks(port: Port, tasks: int, *, at_once: int = 1_000, tell: Callable[[
         tell: is told how many are done, from time to time.
     """
     return asyncio.run(_many_tasks(port, tasks, at_once, tell))
+
+
+def many_tasks_figure(tasks: int = 1_000_000) -> Figure:
+    """The same on the port that ships, for ``slotcheck bench``."""
+    growth = many_tasks(Port("aio", aio.Pool, aio.current_run), tasks)
+    counts = {"tasks": growth.tasks, "at once": growth.at_once}
+    if growth.kib is not None:
+        counts["KiB more in the process"] = growth.kib
+    return Figure("memory that tasks through one aio.Pool leave behind", growth.blocks, "blocks", "<= 1000", counts)
 
 
 _FAMILY = 10

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
+from slotcheck.checks.aio_trees import many_tasks_figure
 from slotcheck.checks.bench_aio import bench_aio
 from slotcheck.checks.check import reference_of
 from slotcheck.checks.figure import Figure
@@ -81,6 +82,7 @@ def bench(*, rounds: int = 3, runs: int = 1_000_000) -> Iterator[Figure | Explor
     yield _ask_and_finish(rounds)
     yield _memory(runs)
     yield from bench_aio(rounds=rounds)
+    yield many_tasks_figure(runs)
     yield from _raw_calls(rounds)
     yield _engine(rounds)
     yield from _explorations(rounds)

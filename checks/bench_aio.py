@@ -72,12 +72,16 @@ def _contenders() -> tuple[list[Contender], list[str]]:
         except ImportError:
             missing.append(name)
             continue
-        found.append(Contender(name, lambda slots, limiter=limiter: _itself(limiter(slots)), package == "trio"))
+        found.append(Contender(name, _limiting(limiter), package == "trio"))
     return found, missing
 
 
+def _limiting(limiter: Callable[[int], Any]) -> Callable[[int], Block]:
+    return lambda slots: _itself(limiter(slots))
+
+
 def _itself(limiter: Any) -> Block:
-    return lambda: limiter  # type: ignore[no-any-return]
+    return lambda: limiter
 
 
 def _by_hand(pool: aio.Pool) -> Block:

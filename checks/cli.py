@@ -16,6 +16,7 @@ from contextlib import redirect_stdout
 import click
 from rich.table import Table
 
+from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
 from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
@@ -28,6 +29,7 @@ from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, built
 from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
+from slotcheck.checks.tlc_command import tlc_command
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
@@ -163,8 +165,10 @@ def check_command(
 
 
 main.add_command(compare_command)
+main.add_command(asyncio_command)
 main.add_command(prove_command)
 main.add_command(size_command)
+main.add_command(tlc_command)
 
 
 @main.command("scenarios")

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from slotcheck.checks.check import INTERRUPTED
-from slotcheck.checks.designs import Design, Look, design
+from slotcheck.checks.designs import UNDETERMINED, WITHIN, Design, Look, design
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.rows import Row, explore_row
+from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Limits, Verdict
 from slotcheck.pymodel.scenario import Scenario
 
@@ -46,6 +47,10 @@ class Difference(NamedTuple):
     what: str
     expected: str
     found: str
+    #: Of a row; None of a design.
+    scenario: str | None = None
+    #: The shortest ways to what was found.
+    traces: Sequence[Trace] = ()
 
 
 @dataclass
@@ -61,11 +66,11 @@ class Comparison:
     def differences(self) -> list[Difference]:
         """All that is not as expected."""
         found = [
-            Difference(f"{row.name}: {column}", wanted, cell)
+            Difference(f"{row.name}: {column}", wanted, cell, traces=_ways(row, column))
             for row in self.designs
             if row.name in POST
             for column, wanted, cell in zip(COLUMNS, POST[row.name], row.cells().values(), strict=True)
-            if wanted != cell and row.stopped is None
+            if _contradicts(cell, wanted)
         ]
         for row in self.designs:
             wanted_files = files_expected(row)
@@ -73,7 +78,9 @@ class Comparison:
                 what = f"{row.name}: in flight on level 2"
                 found.append(Difference(what, _counts(wanted_files), _counts(row.second_level.maxima)))
         found += [
-            Difference(f"{row.scenario} under {row.rule}", row.told_expected, row.told_found)
+            Difference(
+                f"{row.scenario} under {row.rule}", row.told_expected, row.told_found, row.scenario, row.unexpected
+            )
             for row in self.rows
             if row.agrees is False
         ]
@@ -85,10 +92,10 @@ class Comparison:
         told = [] if self.stopped is None else [self.stopped]
         told += [f"{row.name}: {row.stopped}" for row in self.designs if row.stopped is not None]
         told += [
-            f"{row.name}: {what} neither stays nor grows over the widths"
+            f"{row.name}: {what}: {_counts(series.maxima)} over the widths neither stays nor grows beyond cap x levels"
             for row in self.designs
             for what, series in (("executing", row.executing), ("in flight", row.in_flight))
-            if series.bound is None and row.stopped is None
+            if row.stopped is None and what in row.undetermined()
         ]
         told += [
             f"{row.scenario} under {row.rule}: {row.stopped}"
@@ -96,7 +103,7 @@ class Comparison:
             if row.stopped is not None and row.agrees is not False
         ]
         if not self.designs and all(row.expected is None for row in self.rows):
-            told.append("no 'expect' line to compare with")
+            told.append("no 'expect' line to compare with, such as 'expect lend: holds'")
         return told
 
     @property
@@ -105,6 +112,23 @@ class Comparison:
         if self.differences:
             return Verdict.VIOLATED
         return Verdict.UNDETERMINED if self.undetermined else Verdict.HOLDS
+
+
+def _contradicts(cell: str, wanted: str) -> bool:
+    """Whether a cell cannot be as the post has it."""
+    if cell.startswith("not "):
+        return wanted in WITHIN[: WITHIN.index(cell.removeprefix("not ")) + 1]
+    return cell not in (wanted, UNDETERMINED)
+
+
+def _ways(row: Design, column: str) -> list[Trace]:
+    """The shortest way to what a cell says, if it says that something is broken."""
+    broken = {
+        "executing": "executing <= cap",
+        "in flight": "in flight <= cap x levels",
+        "levels known ahead": "levels not known ahead",
+    }.get(column, column)
+    return [row.breaks[broken]] if broken in row.breaks else []
 
 
 def files_expected(row: Design) -> tuple[int, ...] | None:
@@ -144,7 +168,8 @@ def compare(
     compared = Comparison(look if designs else None)
     items: list[_Item] = [*designs, *rows]
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
-    work = functools.partial(_compare_one, look, limits or Limits(), deadline)
+    too_long = "" if max_seconds is None else f"more than {max_seconds:g} seconds"
+    work = functools.partial(_compare_one, look, limits or Limits(), deadline, too_long)
     results = in_order(work, items, jobs=jobs, deadline=deadline, initializer=_set_up, initargs=(os.getcwd(),))
     done = 0
     with closing(results):
@@ -166,20 +191,20 @@ def compare(
         except BrokenProcessPool:
             compared.stopped = "a process that explored ended"
     if done < len(items) and compared.stopped is None:
-        compared.stopped = f"more than {max_seconds:g} seconds"
+        compared.stopped = too_long
     return compared
 
 
-def _compare_one(look: Look, limits: Limits, deadline: float | None, item: _Item) -> Design | Row | None:
+def _compare_one(look: Look, limits: Limits, deadline: float | None, too_long: str, item: _Item) -> Design | Row | None:
     if deadline is not None:
         left = deadline - time.monotonic()
         if left <= 0:
             return None
         limits = replace(limits, seconds=left if limits.seconds is None else min(limits.seconds, left))
-    if isinstance(item, str):
-        return design(item, look, limits)
-    scenario, rule = item
-    return explore_row(scenario, rule, limits)
+    result = design(item, look, limits) if isinstance(item, str) else explore_row(*item, limits)
+    if result.stopped is not None and deadline is not None and time.monotonic() > deadline:
+        result.stopped = too_long  # not the part of it that was left for this one
+    return result
 
 
 def _set_up(folder: str) -> None:

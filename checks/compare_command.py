@@ -25,9 +25,9 @@ __all__ = ["compare_command"]
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
 @click.option("--rule", "rules", multiple=True, type=click.Choice(DESIGNS), help="Only this rule. May be repeated.")
 @click.option("--designs/--no-designs", default=None, help="With or without the table (default: if none is named).")
-@click.option("--runs", type=click.IntRange(1, 6), default=4, show_default=True, help="Forests up to N runs.")
+@click.option("--runs", type=click.IntRange(2, 6), default=4, show_default=True, help="Forests up to N runs.")
 @click.option("--cap", type=click.IntRange(1), default=2, show_default=True, help="Of the trees of growing width.")
-@click.option("--levels", type=click.IntRange(2, 6), default=3, show_default=True, help="Their levels.")
+@click.option("--levels", type=click.IntRange(3, 6), default=3, show_default=True, help="Their levels.")
 @click.option("--width", type=click.IntRange(4, 10), default=6, show_default=True, help="Their greatest width.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
@@ -54,8 +54,10 @@ def compare_command(
     in flight, whether the levels must be known, and which of the four conditions for deadlock is broken. SCENARIO is
     one that ships or a file; one that is named is explored under every rule, with or without an 'expect' line for it.
     """
+    if max_seconds is not None and not max_seconds >= 0:
+        raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
     try:
-        chosen = resolve(scenarios) if scenarios else list(builtin_scenarios().values())
+        chosen = resolve(dict.fromkeys(scenarios)) if scenarios else list(builtin_scenarios().values())
     except (ScenarioError, UnknownScenarioError) as error:
         raise BadInput(str(error)) from error
     compared_rules = tuple(rule for rule in DESIGNS if not rules or rule in rules)

@@ -12,27 +12,39 @@ from rich.text import Text
 from slotcheck.checks.compare import COLUMNS, POST, POST_CAP, POST_FILES, Comparison, files_expected
 from slotcheck.checks.designs import BREAKS, CONDITIONS, DESIGNS, Design, Series
 from slotcheck.checks.report import versions
-from slotcheck.checks.rows import Outcome, Row
+from slotcheck.checks.rows import Row
 from slotcheck.checks.trace import Trace
+from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["comparison_as_json", "comparison_as_text"]
 
-#: How the matrix of scenarios and rules shortens what was found.
+#: How the table of scenarios and rules shortens what was found.
 _SHORT = {
-    "holds": "holds",
-    "NoDeadlock": "stuck",
-    "InFlightWithinCapTimesLevels": "flight",
-    "CapRespected": "cap",
-    "cycle": "circle",
-    "never": "never",
-    "refused": "declined",
+    "holds": "ok",
+    "NoDeadlock": "D",
+    "CapRespected": "C",
+    "InFlightWithinCapTimesLevels": "F",
+    "cycle": "O",
+    "never": "N",
+    "refused": "R",
 }
 
 _LEGEND = (
-    "holds: nothing below; stuck: NoDeadlock; circle, never: stuck in waits that lending does not promise to meet, as "
-    "named; flight: InFlightWithinCapTimesLevels; cap: CapRespected; declined: some run is never admitted; "
-    "?: no 'expect' line; !: not what it says"
+    "ok  nothing of what follows",
+    "D   deadlock (NoDeadlock): stuck, though every wait is for runs below",
+    "C   more slots out than the cap (CapRespected)",
+    "F   more runs in flight than cap x levels (InFlightWithinCapTimesLevels)",
+    "O   stuck in a circle of waits that no rule here promises to meet",
+    "N   stuck waiting for an event that nobody sets any more",
+    "R   some run is refused for good, and its caller goes on without it",
 )
+
+#: What may stand behind: not what the 'expect' line says, none to compare with, not explored to its end.
+_DIFFERS, _NO_LINE, _CUT = "!", "?", "~"
+
+_IN_FLIGHT = "in flight <= cap x levels"
+
+_LISTED = 3  # scenarios at most of which each row is told in full
 
 
 def comparison_as_text(compared: Comparison, seconds: float | None) -> RenderableType:
@@ -41,19 +53,19 @@ def comparison_as_text(compared: Comparison, seconds: float | None) -> Renderabl
     if compared.designs:
         parts += [*_designs(compared), ""]
     if compared.rows:
-        parts += [_matrix(compared.rows), Text(_LEGEND, style="dim"), ""]
+        few = len({row.scenario for row in compared.rows}) <= _LISTED
+        parts += [Text("each scenario under each rule, as its file expects it and as it was found", style="bold")]
+        parts += [_list(compared.rows) if few else _matrix(compared.rows), ""]
     for difference in compared.differences:
         told = f"{difference.what}: expected {difference.expected}, found {difference.found}"
         parts.append(Text(told, style="bold red"))
-    for row in compared.rows:
-        if row.agrees is False:
-            named = [outcome[0] for outcome in row.found if (outcome,) not in (row.expected or (),)]
-            parts += [_trace(trace) for name, trace in row.traces.items() if name in named]
+        if difference.scenario is not None:  # those of designs stand above
+            parts += [_trace(trace) for trace in difference.traces]
     parts += [Text(f"undetermined: {reason}", style="yellow") for reason in compared.undetermined]
     counts = _counts(compared)
-    told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+    told = ", ".join(_counted(count, name) for name, count in counts.items() if count)
     took = "" if seconds is None else f", in {seconds:.1f} s"
-    parts.append(Text(f"compared: {told}{took}"))
+    parts.append(Text(f"compared: {told or 'nothing'}{took}"))
     parts.append(Text(f"verdict: {compared.verdict.value}", style="bold"))
     return Group(*parts)
 
@@ -67,7 +79,8 @@ def _designs(compared: Comparison) -> Iterator[RenderableType]:
     for row in compared.designs:
         cells = list(row.cells().values())
         post = POST.get(row.name)
-        same = "not in it" if post is None else "yes" if list(post) == cells else "NO"
+        differs = any(one.what.startswith(f"{row.name}: ") for one in compared.differences)
+        same = "not in it" if post is None else "NO" if differs else "yes" if list(post) == cells else "unknown"
         table.add_row(row.name, *cells, Text(same, style="bold red" if same == "NO" else ""))
     yield Text("what each design keeps", style="bold")
     yield table
@@ -99,6 +112,9 @@ def _designs(compared: Comparison) -> Iterator[RenderableType]:
         for what in BREAKS:
             if what in row.breaks:
                 yield _trace(row.breaks[what], f"{row.name}, not '{what}'")
+        if row.cells()["in flight"] == "unbounded" and _IN_FLIGHT not in row.breaks:
+            told = f"no forest of up to {look.runs} runs shows it (see --runs), the maxima above do"
+            yield Text(f"{row.name}, not '{_IN_FLIGHT}': {told}")
 
 
 def _series(series: Series) -> str:
@@ -114,30 +130,66 @@ def _trace(trace: Trace, title: str | None = None) -> RenderableType:
     return Text("\n".join([*lines, f"  {trace.message}"]))
 
 
-def _matrix(rows: list[Row]) -> RenderableType:
-    rules = [rule for rule in DESIGNS if any(row.rule == rule for row in rows)]
-    found = {(row.scenario, row.rule): row for row in rows}
+def _list(rows: list[Row]) -> RenderableType:
+    """A line for each row, its outcomes as an ``expect`` line says them."""
     table = Table(box=None, pad_edge=False)
-    for name in ("scenario", *rules):
-        table.add_column(name, overflow="fold")
-    for scenario in dict.fromkeys(row.scenario for row in rows):
-        table.add_row(scenario, *[_cell(found.get((scenario, rule))) for rule in rules])
-    return Group(Text("each scenario under each rule, expected against found", style="bold"), table)
+    for name in ("scenario", "rule", "found", "expected"):
+        table.add_column(name)
+    before = ""
+    for row in rows:
+        style = "bold red" if row.agrees is False else "yellow" if row.stopped is not None else ""
+        found = f"{row.told_found} so far" if row.stopped is not None else row.told_found
+        expected = "no 'expect' line" if row.expected is None else "the same" if row.agrees else row.told_expected
+        table.add_row(row.scenario if row.scenario != before else "", row.rule, Text(found, style), expected)
+        before = row.scenario
+    return table
+
+
+def _matrix(rows: list[Row]) -> RenderableType:
+    """A line for each scenario, a column for each rule."""
+    rules = [rule for rule in DESIGNS if any(row.rule == rule for row in rows)]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scenario", overflow="fold")
+    for rule in rules:
+        # A rule with a variant of it beside: `help+inline` in two lines.
+        table.add_column(rule.replace("+", "\n+"), no_wrap=True, vertical="bottom")
+    lines: list[tuple[str, dict[str, Row]]] = []
+    for row in rows:  # two files may give a scenario one name
+        if not lines or lines[-1][0] != row.scenario or row.rule in lines[-1][1]:
+            lines.append((row.scenario, {}))
+        lines[-1][1][row.rule] = row
+    for scenario, found in lines:
+        table.add_row(scenario, *[_cell(found.get(rule)) for rule in rules])
+    legend = [*_LEGEND]
+    if any(len(found) < len(rules) for _, found in lines):
+        legend.append("    (blank) its file says nothing about this rule, so it was not explored under it")
+    for mark, means, there in (
+        (_DIFFERS, "not what its file expects", any(row.agrees is False for row in rows)),
+        (_NO_LINE, "its file says nothing about this rule", any(row.expected is None for row in rows)),
+        (_CUT, "not explored to its end", any(row.stopped is not None for row in rows)),
+    ):
+        if there:
+            legend.append(f"{mark}   behind it: {means}")
+    return Group(table, Text("\n".join(legend), style="dim"))
 
 
 def _cell(row: Row | None) -> Text:
     if row is None:
         return Text("")
-    told = " ".join(dict.fromkeys(_short(outcome) for outcome in row.found))
-    if row.agrees is False:
-        return Text(f"{told}!", style="bold red")
+    short = [_SHORT.get(outcome[0], outcome[0]) for outcome in row.found]
+    told = ("" if all(len(one) == 1 for one in short) else " ").join(dict.fromkeys(short))
     if row.stopped is not None:
-        return Text(f"{told}...", style="yellow")
-    return Text(f"{told}?" if row.expected is None else told, style="dim" if row.expected is None else "")
+        told += _CUT
+    if row.agrees is False:
+        return Text(f"{told}{_DIFFERS}", style="bold red")
+    if row.expected is None:
+        return Text(f"{told}{_NO_LINE}", style="dim")
+    return Text(told, style="yellow" if row.stopped is not None else "")
 
 
-def _short(outcome: Outcome) -> str:
-    return _SHORT.get(outcome[0], outcome[0])
+def _counted(count: int, name: str) -> str:
+    what, *more = name.split("_")
+    return " ".join([f"{count:,}", what.removesuffix("s") if count == 1 else what, *more])
 
 
 def _counts(compared: Comparison) -> dict[str, int]:
@@ -163,7 +215,13 @@ def comparison_as_json(compared: Comparison, seconds: float | None) -> dict[str,
         "verdict": compared.verdict.value,
         "covered": {**_counts(compared), "look": None if look is None else look._asdict()},
         "violations": [
-            {"scenario": None, "invariant": one.what, "expected": one.expected, "found": one.found, "trace": None}
+            {
+                "scenario": one.scenario,
+                "invariant": one.what,
+                "expected": one.expected,
+                "found": one.found,
+                "trace": one.traces[0].as_dict() if one.traces else None,
+            }
             for one in compared.differences
         ],
         "undetermined": compared.undetermined,
@@ -172,6 +230,7 @@ def comparison_as_json(compared: Comparison, seconds: float | None) -> dict[str,
             {
                 "scenario": row.scenario,
                 "rule": row.rule,
+                "verdict": _verdict(row).value,
                 "expected": None if row.expected is None else row.told_expected,
                 "found": row.told_found,
                 "agrees": row.agrees,
@@ -189,6 +248,10 @@ def comparison_as_json(compared: Comparison, seconds: float | None) -> dict[str,
     if seconds is not None:
         told["timing"] = {"seconds": round(seconds, 3)}
     return told
+
+
+def _verdict(row: Row) -> Verdict:
+    return {True: Verdict.HOLDS, False: Verdict.VIOLATED, None: Verdict.UNDETERMINED}[row.agrees]
 
 
 def _design(row: Design) -> dict[str, Any]:

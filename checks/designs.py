@@ -1,12 +1,13 @@
 """The designs compared: what each keeps and what it breaks, found by exploration and never looked up.
 
 For each design three looks: at all plain forests of a few runs, for what it ever breaks and the smallest way there; at
-trees of growing width, for what is bounded (the maximum stays) and what is not (it grows); and at a chain one level
-longer than declared, for whether the number of levels must be known ahead.
+trees of growing width, for what is bounded (the maximum stays) and what is not (it grows beyond cap x levels); and at a
+chain one level longer than declared, for whether the number of levels must be known ahead.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
@@ -16,6 +17,7 @@ from slotcheck.checks.diagnosis import stuck
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.generated import forests
 from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.processes import time_left
 from slotcheck.checks.subject import RuleSubject
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.tree_text import tree_text
@@ -30,6 +32,8 @@ __all__ = [
     "CONDITIONS",
     "DESIGNS",
     "GROWS",
+    "UNDETERMINED",
+    "WITHIN",
     "Bound",
     "Design",
     "Look",
@@ -50,6 +54,12 @@ BREAKS = {
     "levels not known ahead": "a run on a level that was not declared is refused",
     "every run admitted": "a run is declined: its caller has to go on without it",
 }
+
+#: The cell of what could not be told.
+UNDETERMINED = "undetermined"
+
+#: What a bounded count may be within, the narrowest first. Of a cell no more may be known than that it is not that.
+WITHIN = ("<= cap", "<= cap x levels")
 
 #: The four conditions for deadlock, and what a state or edge of ours shows of each. A design that never shows one of
 #: them has broken it, and one broken condition is enough.
@@ -80,7 +90,7 @@ class Series(NamedTuple):
 
     @property
     def bound(self) -> Bound | None:
-        """Constant at the end is bounded, growing to the end is not; None where neither can be said."""
+        """The same at the end: bounded by that; growing to the end: not bounded; None where neither can be said."""
         last = self.maxima[-3:]
         if len(last) == 3 and len(set(last)) == 1:
             return Bound(last[0])
@@ -133,16 +143,34 @@ class Design:
         """The conditions for deadlock that it breaks."""
         return [name for name in CONDITIONS if not self.seen[name]]
 
+    def undetermined(self) -> dict[str, str]:
+        """The cells that tell nothing, or only what is not so."""
+        return {what: cell for what, cell in self.cells().items() if cell == UNDETERMINED or cell.startswith("not ")}
+
     def cells(self) -> Mapping[str, str]:
-        """The row's cells by column, in the words of the post that compares the designs."""
-        cap, levels = self.look.cap, self.look.levels
-        bounds = {"executing": self.executing.bound, "in flight": self.in_flight.bound}
+        """The row's cells by column, in the words of the post that compares the designs.
+
+        What was found once is so; what was never found is told only where the look was not cut short.
+        """
+        never = self.stopped is None
         return {
-            "deadlock-free": "no" if "deadlock-free" in self.breaks else "yes",
-            **{what: "undetermined" if bound is None else bound.told(cap, levels) for what, bound in bounds.items()},
-            "levels known ahead": "yes" if "levels not known ahead" in self.breaks else "no",
-            "one pool for all levels": "yes" if self.pools == 1 else "no",
+            "deadlock-free": "no" if "deadlock-free" in self.breaks else "yes" if never else UNDETERMINED,
+            "executing": self._bound("executing", self.executing, "<= cap"),
+            "in flight": self._bound("in flight", self.in_flight, "<= cap x levels"),
+            "levels known ahead": "yes" if "levels not known ahead" in self.breaks else "no" if never else UNDETERMINED,
+            "one pool for all levels": "no" if self.pools > 1 else "yes" if never else UNDETERMINED,
         }
+
+    def _bound(self, what: str, series: Series, wanted: str) -> str:
+        """What a count is bounded by, judged by the trees of growing width and by what small forests break."""
+        cap, levels = self.look.cap, self.look.levels
+        broken = f"{what} {wanted}" in self.breaks
+        bound = None if self.stopped is not None else series.bound
+        # As long as it is within cap x levels it may grow up to there and stay.
+        if bound is None or (bound.most is None and series.maxima[-1] <= cap * levels):
+            return f"not {wanted}" if broken else UNDETERMINED
+        told = bound.told(cap, levels)
+        return f"not {wanted}" if broken and told in WITHIN[: WITHIN.index(wanted) + 1] else told
 
 
 def subject_of(name: str) -> RuleSubject:
@@ -152,23 +180,23 @@ def subject_of(name: str) -> RuleSubject:
 
 def design(name: str, look: Look, limits: Limits | None = None) -> Design:
     """Look at one design."""
-    limits = limits or Limits()
+    limits, started = limits or Limits(), time.monotonic()
     nothing = Series(look.widths, ())
     row = Design(name, look, nothing, nothing, nothing)
     row.seen = {"mutual exclusion": True, "hold and wait": False, "no preemption": True, "circular wait": False}
     for scenario in _plain_forests(look.runs):
         for cap in scenario.caps:
             row.forests += 1
-            _Watch(row, scenario, cap, limits).look()
+            _Watch(row, scenario, cap, time_left(limits, started)).look()
     maxima = []
     for width in look.widths:
-        watch = _Watch(row, comb(look.levels, width), look.cap, limits)
+        watch = _Watch(row, comb(look.levels, width), look.cap, time_left(limits, started))
         watch.measure()
         maxima.append((watch.most_executing, watch.most_in_flight, watch.most_on_second))
     row.executing, row.in_flight, row.second_level = (
         Series(look.widths, counts) for counts in zip(*maxima, strict=True)
     )
-    _Watch(row, comb(look.levels, 1), look.cap, limits, declared=look.levels - 1).look()
+    _Watch(row, comb(look.levels, 1), look.cap, time_left(limits, started), declared=look.levels - 1).look()
     return row
 
 

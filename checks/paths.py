@@ -31,13 +31,16 @@ def heaviest_paths(runs: Sequence[RunSpec], sizes: Mapping[str, int], cap: int) 
     below: dict[str | None, list[tuple[int, list[str]]]] = {}
     done: list[tuple[int, list[str]]] = []
     for run in reversed(runs):
-        paths = sorted(below.pop(run.name, []), key=lambda path: -path[0])
-        done += paths[1:]
-        weight, path = paths[0] if paths else (0, [])
+        # The last of them comes first; `max` finds the first of equal ones.
+        paths = below.pop(run.name, [])[::-1]
+        weight, path = max(paths, key=lambda path: path[0], default=(0, []))
+        done += [other for other in paths if other[1] is not path]
         path.append(run.name)
         below.setdefault(run.parent, []).append((weight + sizes[run.name], path))
     done += below.get(None, [])
-    heaviest = sorted(done, key=lambda path: -path[0])[:cap]
+    # Of equal ones the one that begins first, so that it stands above the others.
+    place = {run.name: at for at, run in enumerate(runs)}
+    heaviest = sorted(done, key=lambda path: (-path[0], place[path[1][-1]]))[:cap]
     return [HeaviestPath(tuple(reversed(path)), weight) for weight, path in heaviest]
 
 

@@ -1,13 +1,17 @@
-"""Work on several processes, its results in the order of the work."""
+"""Work on several processes, its results in the order of the work; and what is left of the time for it."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 
-__all__ = ["GRACE", "in_order"]
+from slotcheck.pymodel.explore import Limits
+
+__all__ = ["GRACE", "in_order", "time_left"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,9 +38,23 @@ def in_order(
     pool = ProcessPoolExecutor(max(jobs, 1), initializer=initializer, initargs=initargs)
     try:
         for future in [pool.submit(work, item) for item in items]:
-            yield future.result(None if deadline is None else max(deadline - time.monotonic(), 0) + GRACE)
+            yield future.result(_seconds_to(deadline))
     finally:
         # Whether all is done, nobody wants the rest, or a subject hangs: nothing is waited for.
         for process in list((pool._processes or {}).values()):
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _seconds_to(deadline: float | None) -> float | None:
+    """How long to wait at most, None for as long as it takes."""
+    if deadline is None or math.isinf(deadline):
+        return None
+    return max(deadline - time.monotonic(), 0) + GRACE
+
+
+def time_left(limits: Limits, started: float) -> Limits:
+    """The limits of one of several explorations that share their seconds since ``started`` (of `time.monotonic`)."""
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(limits.seconds - (time.monotonic() - started), 0))

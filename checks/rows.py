@@ -7,12 +7,14 @@ theirs to keep.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from slotcheck.checks.check import SCRIPT_NOT_DONE, Part, check_part, ledger_for
 from slotcheck.checks.designs import DESIGNS, subject_of
+from slotcheck.checks.processes import time_left
 from slotcheck.checks.subject import AnySubject, resolve_subject
 from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Limits
@@ -72,6 +74,15 @@ class Row:
         return told(self.found)
 
     @property
+    def unexpected(self) -> list[Trace]:
+        """The shortest way to each thing found that its line does not say."""
+        names = {
+            "Diagnosis" if outcome[0] in ("cycle", "never", "no") else outcome[0]
+            for outcome in set(self.found) - set(self.expected or ())
+        }
+        return [trace for name, trace in self.traces.items() if name in names]
+
+    @property
     def agrees(self) -> bool | None:
         """Whether found is what was expected; None where nothing was, or what is found may not be all."""
         if self.expected is None:
@@ -89,6 +100,7 @@ def rows_of(scenarios: Iterable[Scenario], rules: Iterable[str] = DESIGNS) -> It
 
 def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> Row:
     """Explore a scenario under a rule, at each of its caps."""
+    limits, started = limits or Limits(), time.monotonic()
     row = Row(scenario.name, rule, _expected(scenario, rule))
     found: set[Outcome] = set()
     judged_all = rule.startswith("lend")
@@ -100,20 +112,22 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
     for cap in scenario.caps:
         part = Part(scenario, cap, relend)
         ledger = ledger_for(part, subject, only=None if judged_all else OF_EVERY_RULE)
-        result = check_part(part, subject, ledger=ledger, limits=limits)
+        result = check_part(part, subject, ledger=ledger, limits=time_left(limits, started))
         row.parts += 1
         row.states += result.states
         row.edges += result.edges
-        if result.stopped is not None and (judged_all or result.stopped != SCRIPT_NOT_DONE):
-            row.stopped = row.stopped or result.stopped
+        here = {_turned(tuple(reason.split())) for name in result.diagnoses for reason in name.split("; ")}
         for trace in result.traces:
             if trace.invariant not in _SAID_OTHERWISE and (judged_all or trace.invariant in OF_EVERY_RULE):
-                found.add((trace.invariant,))
+                here.add((trace.invariant,))
             if trace.invariant not in row.traces or len(trace) < len(row.traces[trace.invariant]):
                 row.traces[trace.invariant] = trace
-        found |= {_turned(tuple(reason.split())) for name in result.diagnoses for reason in name.split("; ")}
         if any(call.reply.declined is not None for call in ledger.calls):
-            found.add(("refused",))
+            here.add(("refused",))
+        # What another rule does wrong may keep it from the script's end; if it does nothing wrong, nothing was shown.
+        if result.stopped is not None and (judged_all or not here or result.stopped != SCRIPT_NOT_DONE):
+            row.stopped = row.stopped or result.stopped
+        found |= here
     row.diagnosed = any(outcome[0] in ("cycle", "never") for outcome in found)
     row.found = tuple(sorted(found)) or HOLDS
     return row

@@ -21,7 +21,7 @@ from slotcheck.pymodel.scenario import Scenario
 
 __all__ = ["size_command"]
 
-_EXPLORED = 200_000  # states at most, unless told otherwise
+_EXPLORED = 50_000  # states at most, unless told otherwise
 
 
 @click.command("size")
@@ -57,12 +57,14 @@ def size_command(
     sizes = {run.name: 1 for run in chosen.runs} if counted else _sizes(chosen, each, by_level, by_run)
     rows: list[tuple[int, Heavy, Seen | None]] = []
     for cap in dict.fromkeys(caps or chosen.caps):
-        seen = peak_seen(chosen, sizes, cap, Limits(states=max_states)) if explore else None
-        rows.append((cap, Heavy.of(chosen.runs, sizes, cap), seen))
+        heavy = Heavy.of(chosen.runs, sizes, cap)
+        limits = Limits(states=max_states)
+        seen = peak_seen(chosen, sizes, cap, limits, enough=heavy.by_paths) if explore else None
+        rows.append((cap, heavy, seen))
     wrong = [cap for cap, heavy, seen in rows if seen is not None and seen.size > heavy.by_paths]
     verdict = Verdict.VIOLATED if wrong else Verdict.HOLDS
     if form == "json":
-        click.echo(json.dumps(_as_json(chosen, rows, verdict), indent=1))
+        click.echo(json.dumps(_as_json(chosen, rows, verdict, "runs" if counted else "bytes"), indent=1))
     else:
         console().print(_as_text(chosen, rows, "{:,} runs".format if counted else size_text))
         for cap in wrong:
@@ -78,7 +80,7 @@ def _chosen(name: str | None, tree: str | None, caps: tuple[int, ...]) -> Scenar
             return resolve([name])[0]
         if not caps:
             raise BadInput("--tree needs --cap CAP")
-        return read_scenario(f"cap: {' '.join(map(str, caps))}\ntree: {tree}\n", "tree")
+        return read_scenario(f"tree: {tree}\ncap: {' '.join(map(str, dict.fromkeys(caps)))}\n", "tree")
     except (ScenarioError, UnknownScenarioError) as error:
         raise BadInput(str(error)) from error
 
@@ -122,9 +124,10 @@ def _as_text(
     lines = [Text(f"{scenario.name}: {len(scenario.runs):,} runs on {scenario.levels} levels")]
     cap, heavy, _ = rows[-1]
     lines.append(Text(f"the heaviest paths at cap {cap}:"))
-    lines += [Text(f"  {size_text(path.size)}: {_some(path.runs, ' > ')}") for path in heavy.paths[:_SHOWN]]
-    if len(heavy.paths) > _SHOWN:
-        lines.append(Text(f"  and {len(heavy.paths) - _SHOWN:,} more"))
+    paths = [path for path in heavy.paths if path.size]
+    lines += [Text(f"  {size_text(path.size)}: {_some(path.runs, ' > ')}") for path in paths[:_SHOWN]]
+    if len(paths) > _SHOWN:
+        lines.append(Text(f"  and {len(paths) - _SHOWN:,} more"))
     for cap, _, seen in rows:
         if seen is not None and seen.stopped is not None:
             lines.append(Text(f"cap {cap}: explored only in part ({seen.stopped}), so more may be reached"))
@@ -139,10 +142,13 @@ def _some(runs: tuple[str, ...], between: str = " ") -> str:
     return shown if len(runs) <= _SHOWN else f"{shown} and {len(runs) - _SHOWN:,} more"
 
 
-def _as_json(scenario: Scenario, rows: list[tuple[int, Heavy, Seen | None]], verdict: Verdict) -> dict[str, object]:
+def _as_json(
+    scenario: Scenario, rows: list[tuple[int, Heavy, Seen | None]], verdict: Verdict, unit: str
+) -> dict[str, object]:
     return {
         "verdict": verdict.value,
         "covered": {"scenario": scenario.name, "runs": len(scenario.runs), "levels": scenario.levels},
+        "unit": unit,
         "violations": [],
         "parts": [
             {

@@ -6,6 +6,7 @@ and the peak is at most the sum over the heaviest such paths.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from slotcheck.checks.check import Part, ledger_for
 from slotcheck.checks.paths import HeaviestPath, heaviest_paths, levels_of
 from slotcheck.checks.subject import resolve_subject
-from slotcheck.pymodel.explore import Limits, explore
+from slotcheck.pymodel.explore import Limits, Search, explore
 from slotcheck.pymodel.scenario import RunSpec, Scenario
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
@@ -25,7 +26,7 @@ _UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
 
 
 class Heavy(NamedTuple):
-    """A bound on the state in flight, three ways from rough to exact."""
+    """A bound on the state in flight, a rough one and the one that is reached."""
 
     #: cap x (the largest state of a run on each level, summed over the levels).
     by_levels: int
@@ -56,8 +57,23 @@ class Seen(NamedTuple):
     stopped: str | None
 
 
-def peak_seen(scenario: Scenario, sizes: Mapping[str, int], cap: int, limits: Limits | None = None) -> Seen:
-    """Explore the pool that ships under a scenario, for the state in flight."""
+class _Enough(Exception):
+    """As much was seen as can be."""
+
+
+def peak_seen(
+    scenario: Scenario,
+    sizes: Mapping[str, int],
+    cap: int,
+    limits: Limits | None = None,
+    *,
+    enough: int | None = None,
+) -> Seen:
+    """Explore the pool that ships under a scenario, for the state in flight.
+
+    Given a bound as ``enough`` the look ends where it is reached, and goes deep first: that is soon, where exploring
+    it all would take for ever.
+    """
     subject = resolve_subject("pool")
     ledger = ledger_for(Part(scenario, cap, False), subject, only=())
     # Which runs are alike is told by their places: where sizes tell runs of one level apart, nothing is merged.
@@ -65,20 +81,28 @@ def peak_seen(scenario: Scenario, sizes: Mapping[str, int], cap: int, limits: Li
     alike = len({(level, sizes[run]) for run, level in levels.items()}) == scenario.levels
     workload = Workload(scenario, ledger.calls, cap=cap, symmetry=alike, resume_at_grant=not scenario.script)
     best: tuple[int, tuple[str, ...]] = (0, ())
+    states = 0
 
     def weigh(state: WorkloadState) -> None:
-        nonlocal best
+        nonlocal best, states
+        states += 1
         runs = [run.run for run in ledger.facts(state.pool).in_flight]
         weight = sum(sizes[run] for run in runs)
         if weight > best[0]:
             best = weight, tuple(sorted(runs, key=scenario.index.__getitem__))
+            if enough is not None and weight >= enough:
+                raise _Enough
 
-    result = explore(workload, limits=limits, on_state=weigh)
-    return Seen(*best, result.states, result.stopped)
+    search = Search.BREADTH if enough is None else Search.DEPTH
+    try:
+        stopped = explore(workload, search=search, limits=limits, on_state=weigh).stopped
+    except _Enough:
+        stopped = None
+    return Seen(*best, states, stopped)
 
 
 def parse_size(text: str) -> int:
-    """A size in bytes: ``100000``, ``100 KB``, ``1.5MiB``.
+    """A size in bytes, parts of one counted in full: ``100000``, ``100 KB``, ``1.5MiB``.
 
     Raises:
         ValueError: it is no size; says what is.
@@ -87,7 +111,7 @@ def parse_size(text: str) -> int:
     units = {unit.lower(): factor for unit, factor in _UNITS.items()}
     if match is None or match[2].lower() not in units:
         raise ValueError(f"{text!r} is no size: write a number of bytes, or one with a unit such as 100KB or 1.5MiB")
-    return int(Fraction(match[1]) * units[match[2].lower()])
+    return math.ceil(Fraction(match[1]) * units[match[2].lower()])
 
 
 def size_text(size: int) -> str:

@@ -1,6 +1,7 @@
 """Slot lending: bound the concurrency of a tree of tasks with one pool, without deadlock.
 
-`Pool` is the rule itself, a deterministic state machine that waits for nothing; front ends wait and wake.
+`Pool` is the rule itself, a deterministic state machine that waits for nothing; front ends wait and wake. That for
+asyncio is `slotlending.aio`: ``from slotlending import aio``.
 """
 
 from slotlending.errors import BadCap, JobNotLeaf, NotAdmitted, NotKnown, ParentNotInFlight, Refused, RunKnown

@@ -46,8 +46,8 @@ first step on the coroutine of that task. Between its making and its first step 
 `Pool.__aexit__` is looked up anew for every ``async with pool:``, and what is found ends the run of that block and no
 other, so a block may end in any task, context and order (generators, tasks that nobody kept).
 
-**Parents.** One context variable holds the innermost run; a run knows the innermost runs of other pools around it. A
-task copies its context when it is made, so children find their parent by themselves. An innermost run that has ended
+**Parents.** One context variable holds the innermost run of each pool, inside out. A task copies its context when it is
+made, so children find their parent by themselves. An innermost run that has ended
 is no parent: its late child asks without one, in its job (R2). A block that ends in another context than it began in
 cannot set the variable back where it began; there its run is passed over when a parent is looked for.
 
@@ -204,7 +204,8 @@ class Pool:
         on_long_wait: by default it logs a warning, to the logger "slotlending".
 
     Raises:
-        BadCap, ValueError: as for `slotlending.Pool`; or a ``long_wait`` that is no positive number, or is missing.
+        BadCap, ValueError: as for `slotlending.Pool`; or a ``long_wait`` that is no positive number, or an
+            ``on_long_wait`` without one.
 
     The pool belongs to the loop that uses it first, until that is closed and no run is known. A call from elsewhere
     raises `WrongThread`, `WrongLoop` or `NoRunningLoop`, with nothing changed. `statistics`, `explain` and `held` may
@@ -324,7 +325,11 @@ class Pool:
     # -- single calls --------------------------------------------------------------------------------------------
 
     async def ask(self, name: str | None = None, *, parent: Parent = INNERMOST, job: Job | None = None) -> Run:
-        """Wait for a slot. The caller gives it back: ``with run:``, or `Run.finish`. Arguments as for `slot`."""
+        """Wait for a slot. The caller gives it back: ``with run:``, or `Run.finish`. Arguments as for `slot`.
+
+        For a limit in time use ``async with asyncio.timeout(...)``. Until Python 3.12 `asyncio.wait_for` can lose what
+        it waits for, here a run with a slot.
+        """
         run = Run(self)
         if not self._asked(run, name, parent, job):
             await self._admitted(run)
@@ -478,9 +483,10 @@ class Pool:
                 timer.cancel()
 
     def _tell_long_wait(self, run: Run, since: float) -> None:
-        # What this raises goes to the loop's exception handler, as from any callback.
-        seconds = cast(AbstractEventLoop, self._loop).time() - since
-        self._on_long_wait(LongWait(run, seconds, self.explain()))
+        if run.phase == WAITING:  # and was not granted a moment ago
+            seconds = cast(AbstractEventLoop, self._loop).time() - since
+            # What this raises goes to the loop's exception handler, as from any callback.
+            self._on_long_wait(LongWait(run, seconds, self.explain()))
 
     def _wake(self, granted: tuple[Grant, ...]) -> None:
         """Wake those who were granted a slot. (Those who were relent go on as they are.)"""

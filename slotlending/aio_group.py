@@ -39,9 +39,8 @@ class Group:
         self._tasks = TaskGroup()
         self._starting: dict[Run, None] = {}  # whose callers wait in `start`
         self._children: dict[Run, None] = {}  # whose tasks there are
-        self._unbegun: dict[
-            Run, tuple[Coroutine[Any, Any, Any], ...]
-        ] = {}  # whose tasks have not taken their first step
+        # Of children whose tasks have not taken their first step: what is to be closed if they never do.
+        self._unbegun: dict[Run, tuple[Coroutine[Any, Any, Any], ...]] = {}
 
     @property
     def run(self) -> Run:

@@ -29,20 +29,31 @@ INNERMOST: Final = _Default.INNERMOST
 #: Whose slot a run may borrow: that of a run in flight, nobody's, or by default that of the innermost run of the pool.
 Parent: TypeAlias = "Run | Literal[_Default.INNERMOST] | None"
 
-#: The innermost run of this context, of whatever pool.
-innermost: ContextVar[Run | None] = ContextVar("slotlending.aio.innermost", default=None)
+#: The innermost run of this context, then those of other pools around it, inside out, one of each. They are not kept on
+#: the runs: a chain of tasks, each begun by the one before, would keep all its runs.
+innermost: ContextVar[tuple[Run, ...]] = ContextVar("slotlending.aio.innermost", default=())
 
 
 def find(pool: Pool | None) -> Run | None:
     """The innermost run of this context, of this pool if one is given."""
-    run = innermost.get()
-    while run is not None and run._left_elsewhere():
-        # Its block is over, but the variable could not be set back here.
-        outer = cast("Token[Run | None]", run._reset).old_value
-        run = None if outer is Token.MISSING else outer
-    if run is None or pool is None or run.pool is pool:
-        return run
-    return next((other for other in run._others if other.pool is pool), None)
+    runs = innermost.get()
+    if runs and runs[0]._task is None:
+        runs = _passing_over()
+    for run in runs:
+        if pool is None or run._pool is pool:
+            return run
+    return None
+
+
+def _passing_over() -> tuple[Run, ...]:
+    """The innermost runs, without those whose block is over but could not set the variable back here."""
+    runs = first = innermost.get()
+    while runs and runs[0]._left_elsewhere():
+        outer = cast("Token[tuple[Run, ...]]", runs[0]._reset).old_value
+        runs = () if outer is Token.MISSING else outer
+    if runs is not first:
+        innermost.set(runs)  # or they would pile up in a task that goes on
+    return runs
 
 
 class Run:
@@ -51,11 +62,11 @@ class Run:
     ``with run:`` makes a run that was asked with `Pool.ask` the innermost one, and finishes it at the end.
     """
 
-    __slots__ = ("_job", "_level", "_name", "_others", "_pool", "_reset", "_task", "_waiter")
+    __slots__ = ("_job", "_level", "_name", "_pool", "_reset", "_task", "_waiter")
 
-    _others: tuple[Run, ...]  # the innermost runs of other pools around it, at most one of each, inside out
-    _reset: Token[Run | None] | None  # sets the innermost run back at the end of the block
-    _task: ref[Task[Any]] | None  # that asked, or whose body it is; weak, or a task that nobody keeps would never end
+    _reset: Token[tuple[Run, ...]] | None  # sets the innermost run back at the end of the block
+    # The task that asked, or whose body it is, until its block is over. Weak, or a task that nobody keeps never ended.
+    _task: ref[Task[Any]] | None
     _waiter: Future[BaseException | None] | None  # while it waits: None is a grant, else what the wait shall raise
 
     def __init__(self, pool: Pool, name: str = "") -> None:
@@ -63,7 +74,6 @@ class Run:
         self._name = name
         self._level = 1
         self._job: Job | None = None  # None stands for (self,), which would be a cycle for the garbage collector
-        self._others = ()
         self._reset = self._task = self._waiter = None
 
     @property
@@ -167,23 +177,17 @@ class Run:
         """It is the innermost run from now on, in the task that asked or in the one given."""
         if by is not None:
             self._task = ref(by)
-        if innermost.get() is not None:
-            around = find(None)
-            if around is not None:
-                self._others = around._around(self._pool)
-        self._reset = innermost.set(self)
-
-    def _around(self, pool: Pool) -> tuple[Run, ...]:
-        """The innermost runs of pools other than this one, as seen from a run in this one."""
-        if self._pool is pool:
-            return self._others
-        # Ended runs of idle pools tell nothing. Without them a chain of tasks, each with a pool, keeps no pool alive.
-        return tuple(run for run in (self, *self._others) if run._pool is not pool and run._pool._states)
+        runs: tuple[Run, ...] = (self,)
+        if innermost.get():
+            # Ended runs of idle pools tell nothing. Without them a chain of tasks, each with a pool, keeps no pool.
+            runs += tuple(run for run in _passing_over() if run._pool is not self._pool and run._pool._states)
+        self._reset = innermost.set(runs)
 
     def _leave(self) -> None:
         """Its block is over: it is the innermost run no longer, and its slot goes on."""
-        pool, reset = self._pool, self._reset
-        if reset is not None and innermost.get() is self:
+        pool, reset, runs = self._pool, self._reset, innermost.get()
+        self._task = None
+        if reset is not None and runs and runs[0] is self:
             try:
                 innermost.reset(reset)
                 self._reset = None
@@ -198,8 +202,8 @@ class Run:
         return self._task is not None and self._task() is task
 
     def _left_elsewhere(self) -> bool:
-        """Its block is over, and was left in another context than it was entered in."""
-        return self._reset is not None and self.phase != IN_FLIGHT
+        """Its block is over, and ended in another context than it began in, or inside a block that began later."""
+        return self._reset is not None and self._task is None and self.phase != IN_FLIGHT
 
 
 class Slot:

@@ -335,3 +335,15 @@ def test_no_witness_is_demanded_that_the_resizes_cannot_show(text: str) -> None:
     report = check(one(text), Settings("rule:lend"))
     assert report.verdict is Verdict.HOLDS
     assert "two grants in one step" in report.not_covered
+
+
+def test_an_end_outside_the_hypothesis_is_not_judged_by_what_promises_progress() -> None:
+    text = "cap: 2\ntree: p(c)\nbody p: L.take; +c; &*; L.drop\nbody c: L.take; w; L.drop\ndiagnosis: cycle c p"
+    (part,) = one(text)
+    result = check_part(part, resolve_subject("pool"))
+    assert result.verdict == "diagnosed"
+    assert (result.judged["NoDeadlock"], result.judged["AllFinish"], result.judged["Diagnosis"]) == (0, 0, 1)
+    (plain,) = one("cap: 2\ntree: p(c)")
+    judged = check_part(plain, resolve_subject("pool")).judged
+    assert (judged["NoDeadlock"], judged["Diagnosis"]) == (1, 0)
+    assert judged["AllFinish"] > 0

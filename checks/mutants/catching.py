@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from slotcheck.checks.aio_check import AioTrace, check_programs
-from slotcheck.checks.aio_suite import AioSettings, resolve_port
+from slotcheck.checks.aio_check import AioTrace, Ways, check_program
+from slotcheck.checks.aio_programs import programs_of
+from slotcheck.checks.aio_suite import resolve_port
 from slotcheck.checks.check import Part, check_part, parts_of
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.generated import generated_scenarios
@@ -76,13 +77,13 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
 
 
 def _catch_port(port: type[FaultyPort], runs: int) -> Caught:
-    name = port.__name__
-    settings = AioSettings(f"slotcheck.checks.mutants:{name}", runs, runs, pairs_runs=0)
-    checked = resolve_port(settings.subject)
-    told = name, "port", port.mistake, port.caught_by
-    for program in settings.programs():
-        (result,) = check_programs([(program, settings.ways(len(program.runs)))], checked)
-        for trace in result.traces:
-            if trace.invariant == port.caught_by:
-                return Caught(*told, True, trace, trace.message)
+    told = port.__name__, "port", port.mistake, port.caught_by
+    checked = resolve_port(f"slotcheck.checks.mutants:{port.__name__}")
+    for count in range(1, runs + 1):
+        programs = list(programs_of(count))
+        for ways in (Ways(cancels=False, resizes=False), Ways()):
+            for program in programs:
+                for trace in check_program(program, checked, ways).traces:
+                    if trace.invariant == port.caught_by:
+                        return Caught(*told, True, trace, trace.message)
     return Caught(*told, False, None, "not caught")

@@ -72,6 +72,24 @@ class LosesUnstartedTask(FaultyPort):
     groups = _Unprimed
 
 
+class _Late(Group):
+    def _never_began(self, run: Run, _: object = None) -> None:
+        self._late = [*getattr(self, "_late", ()), run]
+
+    async def __aexit__(self, *error: Any) -> None:
+        try:
+            await super().__aexit__(*error)
+        finally:
+            for run in getattr(self, "_late", ()):
+                super()._never_began(run)
+
+
+class KeepsSlotTillGroupEnds(FaultyPort):
+    mistake = "the slot of a child that was cancelled before its first step comes back only when the group ends"
+    caught_by = "NoSlotLost"
+    groups = _Late
+
+
 class LeavesDeadWaiter(FaultyPort):
     mistake = "a run whose wait is cancelled stays in the queues, and gets a slot some time"
     caught_by = "NoSlotLost"

@@ -1,0 +1,61 @@
+----------------------------- MODULE MCSlotLending -----------------------------
+\* Models of SlotLending, each a set of scenarios.  See MCTrees.
+EXTENDS SlotLending, MCTrees
+
+\* The default: every kind of tree and every act, small enough for seconds.
+MCScenarios ==
+  Family({Chain4}, MCCaps, BOOLEAN, Plain)
+    \cup Family({Comb6, Binary7, TwoPairs, ThreeChains}, {2}, BOOLEAN, Plain)
+    \cup Family({Star4}, {1}, BOOLEAN, Plain)
+    \cup Family({Chain3, Fork, TwoChains}, {1, 2}, BOOLEAN, WithCancel)
+    \cup Family({Chain3, Fork}, {1, 2}, BOOLEAN, WithEarly)
+    \cup Family({Pair}, {1, 2}, BOOLEAN, WithAll)
+    \cup Family({Pair}, {1, 2}, BOOLEAN, Resized(2, Plain))
+
+\* Bigger ones.
+MCPlainScenarios ==
+  Family({Star4, Comb6, Binary7, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, Plain)
+MCCancelScenarios ==
+  Family({Chain4, Star4, Comb6, TwoPairs, ThreeChains}, MCCaps, BOOLEAN, WithCancel)
+MCCancelBinaryScenarios == Family({Binary7}, MCCaps, BOOLEAN, WithCancel)
+MCEarlyScenarios ==
+  Family({Chain4, Fork, Comb6, ThreeChains}, MCCaps, BOOLEAN, WithEarly)
+MCEarlyWideScenarios == Family({Star4, TwoPairs}, MCCaps, BOOLEAN, WithEarly)
+MCResizeScenarios ==
+  Family({Chain4, Fork, Comb6, ThreeRoots5}, {1, 3}, BOOLEAN, Resized(2, Plain))
+MCAllScenarios ==
+  Family({Chain4, Fork, Pair}, MCCaps, BOOLEAN, Resized(1, WithAll))
+    \cup Family({Star4}, {1, 2}, BOOLEAN, WithAll)
+
+\* Small ones: for liveness, and to reach each witness.
+MCLivenessScenarios ==
+  Family({Chain3, Fork, TwoChains}, {1, 2}, BOOLEAN, Plain)
+    \cup Family({Chain2, Pair}, {1, 2}, BOOLEAN, WithAll)
+    \cup Family({Pair}, {1}, BOOLEAN, Resized(2, Plain))
+MCWitnessScenarios ==
+  Family({Chain3, Pair}, {1}, {FALSE}, WithAll)
+    \cup Family({Pair, TwoChains}, {2}, BOOLEAN, WithCancel)
+    \cup Family({ThreeRoots}, {1}, {FALSE}, Resized(1, Plain))
+
+-----------------------------------------------------------------------------
+\* Witnesses: each of these must be violated.
+NeverExecutingIsCap == ~(pool.cap > 1 /\ Cardinality(Unlent) = pool.cap)
+NeverInFlightIsCapTimesLevels ==
+  ~(pool.cap > 1 /\ levels > 1 /\ Cardinality(InFlight) = pool.cap * levels)
+NeverALevelFull ==
+  \A n \in 2 .. levels :
+    LET here == {r \in InFlight : pool.level[r] = n}
+    IN Cardinality(here) < 2 \/ Cardinality(here) < pool.taken
+NeverTheMostInFlight == Cardinality(InFlight) < scenario.most
+NeverAChainOfThree == ~ \E r \in Holders : pool.lent[r] /\ pool.token[r] = "loan"
+NeverParked == Parked = {}
+NeverAWaitInTwoQueues == \A r \in Waiting : pool.parent[r] = Nobody
+NeverAWaitBelowALender == Waiting = {} \/ \A r \in InFlight : ~pool.lent[r]
+NeverEveryRunFinished == ~(Known = {} /\ levels > 0)
+NeverACascadeOfTwo == [][ Cardinality(Parked \ Known') < 2 ]_vars
+NeverARelend ==
+  [][ \A r \in Heads : ~(r \in Holders' /\ pool'.token[r] = "loan") ]_vars
+NeverTwoGrants == [][ Cardinality(Holders' \ Holders) < 2 ]_vars
+NeverAGrantCancelled ==
+  [][ \A r \in InFlight : progress[r] = "asked" => progress'[r] # "ended" ]_vars
+=============================================================================
