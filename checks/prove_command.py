@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -74,13 +75,15 @@ def prove_command(
     found: list[Found] = []
     out = console()
     total = sum(map(len, chosen.values()))
-    with progress("proving", total) as (tell, _):
+    # On a terminal the lines are the progress: a bar among them would only be in their way.
+    lines_show = form == "text" and out.is_terminal
+    with nullcontext(((lambda done: None), None)) if lines_show else progress("proving", total) as (tell, _):
         for parts_ in prove(work, jobs=jobs or os.cpu_count() or 1, seconds=timeout, runs=runs):
             found += parts_
             tell(len(found))
-            if form == "text" and not no_timing:
+            if form == "text":
                 for one in parts_:
-                    out.print(line(one), soft_wrap=True)
+                    out.print(line(one, timing=not no_timing), soft_wrap=True)
     seconds = None if no_timing else time.monotonic() - started
     if form == "json":
         click.echo(json.dumps(prove_as_json(found, seconds, solvers), indent=1))

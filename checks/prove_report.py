@@ -29,11 +29,15 @@ _TITLES = {
 }
 
 
-def line(found: Found) -> Text:
+def line(found: Found, *, timing: bool = True) -> Text:
     """One printed line: what, and what each solver said in how many seconds."""
-    seconds = "  ".join(f"{solver} {found.said.get(solver, '')} {took:.2f} s" for solver, took in found.seconds.items())
+
+    def took(solver: str) -> str:
+        return f" {found.seconds.get(solver, 0):.2f} s" if timing else ""
+
+    seconds = "  ".join(f"{solver} {found.said.get(solver, '')}{took(solver)}" for solver in found.seconds)
     if found.kind in ("possible", "needed", "implied", "wrong"):
-        seconds = f"{found.said.get('obligation', '')}  {found.seconds.get('z3', 0):.2f} s"
+        seconds = f"{found.said.get('obligation', '')}{took('z3')}"
         if found.kind == "wrong":
             seconds = f"caught by {seconds}" if good(found) else f"SURVIVED {seconds}"
     if found.comparison is not None:

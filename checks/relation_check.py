@@ -22,9 +22,10 @@ from slotcheck.checks.generated import forests
 from slotcheck.checks.relation_graph import Edge, edges_of
 from slotcheck.checks.subject import AnySubject
 from slotcheck.checks.tree_text import tree_text
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.evaluate import Structure, Value, compile_formula, compile_step
 from slotcheck.proofs.invariant import CONJUNCTS
-from slotcheck.proofs.relation import ACTIONS, Action
+from slotcheck.proofs.relation import ACTIONS
 from slotcheck.proofs.vocabulary import RUN, SLOT
 from slotcheck.pymodel.rules import Rule, State
 from slotcheck.pymodel.scenario import RunSpec

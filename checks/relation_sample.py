@@ -15,10 +15,11 @@ from slotcheck.checks.generated import forests
 from slotcheck.checks.relation_check import CAPS, structure_of, successors
 from slotcheck.checks.relation_graph import edges_of
 from slotcheck.checks.subject import resolve_subject
+from slotcheck.proofs.action import Action, relation_of
 from slotcheck.proofs.evaluate import Structure, compile_formula
 from slotcheck.proofs.finite import are_true_of
 from slotcheck.proofs.logic import BOOL, Expr
-from slotcheck.proofs.relation import ACTIONS, Action, relation_of
+from slotcheck.proofs.relation import ACTIONS
 from slotcheck.proofs.vocabulary import STATE
 
 __all__ = ["Sample", "sample"]

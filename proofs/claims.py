@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.logic import (
     BOOL,
@@ -32,7 +33,7 @@ from slotcheck.proofs.logic import (
     variable,
 )
 from slotcheck.proofs.obligation import Obligation
-from slotcheck.proofs.relation import ACTIONS, Action
+from slotcheck.proofs.relation import ACTIONS
 from slotcheck.proofs.vocabulary import (
     RUN,
     SLOT,

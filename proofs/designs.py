@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.claims import INVARIANT
 from slotcheck.proofs.existence import Existence
 from slotcheck.proofs.logic import TRUE, all_of, each, implies, ite, number, same, some, variable, without
 from slotcheck.proofs.permit import ABOVE, COMPONENT, PERMITS, STUCK, acyclic, holds_permit
-from slotcheck.proofs.relation import ACTIONS, INIT, Action
+from slotcheck.proofs.relation import ACTIONS, INIT
 from slotcheck.proofs.vocabulary import (
     RUN,
     SLOT,

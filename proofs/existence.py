@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.evaluate import Structure, compile_formula, compile_step
 from slotcheck.proofs.finite import Instance, NotAnInstanceError, instance_of
 from slotcheck.proofs.logic import Expr, Sort, Symbol, rewrite, symbols_of, variable, without
-from slotcheck.proofs.relation import Action
 
 __all__ = ["Existence", "find"]
 

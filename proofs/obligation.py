@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slotcheck.proofs import smtlib
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.invariant import CONJUNCTS, Conjunct
 from slotcheck.proofs.logic import Expr, Symbol, primed, symbols_of
-from slotcheck.proofs.relation import ACTIONS, INIT, Action
+from slotcheck.proofs.relation import ACTIONS, INIT
 
 __all__ = ["Obligation", "body", "inductive", "keeps", "prelude", "script", "starts"]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.invariant import Conjunct
 from slotcheck.proofs.logic import (
     BOOL,
@@ -34,7 +35,6 @@ from slotcheck.proofs.logic import (
     without,
 )
 from slotcheck.proofs.obligation import Obligation, keeps
-from slotcheck.proofs.relation import Action
 
 __all__ = ["JOB", "ORDER_ACTIONS", "ORDER_CONJUNCTS", "order_obligations"]
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.claims import INVARIANT, above, waits_for
 from slotcheck.proofs.invariant import Conjunct
 from slotcheck.proofs.logic import (
@@ -36,7 +37,6 @@ from slotcheck.proofs.logic import (
     variable,
 )
 from slotcheck.proofs.obligation import Obligation, keeps
-from slotcheck.proofs.relation import Action
 from slotcheck.proofs.vocabulary import (
     RUN,
     X,

@@ -17,17 +17,15 @@ others comes back first, the two change places: only numbers count.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.logic import (
     BOOL,
     TRUE,
     Expr,
     Symbol,
-    all_of,
     each,
-    iff,
     implies,
     ite,
     less,
@@ -42,7 +40,6 @@ from slotcheck.proofs.logic import (
 from slotcheck.proofs.vocabulary import (
     RUN,
     SLOT,
-    STATE,
     X,
     Y,
     Z,
@@ -76,62 +73,7 @@ from slotcheck.proofs.vocabulary import (
     waiting,
 )
 
-__all__ = ["ACTIONS", "INIT", "Action", "forgets", "relation_of"]
-
-
-@dataclass(frozen=True, eq=False)
-class Action:
-    """One kind of step.
-
-    Attributes:
-        name: the call and what came of it.
-        verbs: the calls of a pool that can do it.
-        meaning: which rule says so.
-        parameters: the runs and slots that it is about. The first is the run that the call names, if it names one.
-        guard: when it can happen, each condition with its name.
-        updates: for each symbol that changes its next value, in the symbol's own variables.
-    """
-
-    name: str
-    verbs: tuple[str, ...]
-    meaning: str
-    parameters: tuple[Expr, ...]
-    guard: Mapping[str, Expr]
-    updates: Mapping[Symbol, Expr]
-
-    @property
-    def condition(self) -> Expr:
-        """The guard as one formula."""
-        return all_of(*self.guard.values())
-
-    def lacking(self, condition: str, **more: Expr) -> Action:
-        """The same without a condition of the guard (or with others in its place): for wrong relations."""
-        kept = {name: formula for name, formula in self.guard.items() if name != condition}
-        if len(kept) == len(self.guard):
-            raise KeyError(f"{self.name} has no condition {condition!r}")
-        return replace(self, guard={**kept, **more})
-
-    def updating(self, **updates: Expr | None) -> Action:
-        """The same with other updates (None: the symbol stays as it is): for wrong relations."""
-        symbols = {symbol.name: symbol for symbol in STATE}
-        changed: dict[Symbol, Expr] = dict(self.updates)
-        for name, update in updates.items():
-            if update is None:
-                del changed[symbols[name]]
-            else:
-                changed[symbols[name]] = update
-        return replace(self, updates=MappingProxyType(changed))
-
-
-def relation_of(action: Action) -> list[Expr]:
-    """The relation for given parameters, condition by condition: the guard, then for every symbol its next value."""
-    formulas = list(action.guard.values())
-    for symbol in STATE:
-        after = symbol.next(*symbol.variables)
-        now = action.updates.get(symbol, symbol(*symbol.variables))
-        formula = iff(after, now) if symbol.sort == BOOL else same(after, now)
-        formulas.append(each(*symbol.variables)(formula) if symbol.variables else formula)
-    return formulas
+__all__ = ["ACTIONS", "INIT", "forgets"]
 
 
 #: A new pool: nobody is known, nothing is taken, and the cap is at least 1 (R1).

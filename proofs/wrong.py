@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from slotcheck.proofs.action import Action
 from slotcheck.proofs.claims import claims
 from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.logic import Expr, Sort, Symbol, at_most, each, implies, ite, plus, same
@@ -17,7 +18,7 @@ from slotcheck.proofs.obligation import Obligation, keeps
 from slotcheck.proofs.order import JOB, ORDER_ACTIONS, held, order_obligations, stands
 from slotcheck.proofs.order import ahead as line_ahead
 from slotcheck.proofs.permit import COMPONENT, PERMIT_ACTIONS, holds_permit, permit_order
-from slotcheck.proofs.relation import ACTIONS, Action, forgets
+from slotcheck.proofs.relation import ACTIONS, forgets
 from slotcheck.proofs.vocabulary import (
     RUN,
     SLOT,
