@@ -143,6 +143,7 @@ def prove_as_json(found: Sequence[Found], seconds: float | None, solvers: Sequen
             "calls_of_several_steps": whole.composed,
             "calls_that_change_nothing": whole.idle,
             "conjuncts_true": whole.conjuncts,
+            "bounds_true_as_numbers": whole.bounds,
             "differences": len(whole.differences),
             "actions": dict(sorted(whole.fired.items())),
         }

@@ -56,11 +56,13 @@ class Comparison:
     idle: int = 0
     #: Conjuncts of the invariant found true, state by state.
     conjuncts: int = 0
+    #: Bounds found true as numbers, state by state.
+    bounds: int = 0
     differences: list[str] = field(default_factory=list)
 
     def add(self, other: Comparison) -> None:
         """Count the other one in."""
-        for name in ("forests", "states", "edges", "refused", "allowed", "composed", "idle", "conjuncts"):
+        for name in ("forests", "states", "edges", "refused", "allowed", "composed", "idle", "conjuncts", "bounds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.fired.update(other.fired)
         self.differences += other.differences
@@ -120,8 +122,20 @@ def compare_forest(
 _MOST_TOLD = 5  # differences of one forest: more say no more
 
 
-def _judge_state(found: Comparison, start: Structure, told: str, state: Any) -> None:
+def _judge_state(found: Comparison, start: Structure, told: str, state: State) -> None:
+    """The invariant, conjunct by conjunct; and the bounds as numbers, which the proof states as injections."""
     found.states += 1
+    facts = Facts(state)
+    levels = max((run.level for run in state.runs), default=0)
+    bounds = {
+        "UnlentWithinCap": len(facts.unlent) == state.taken,
+        "LevelWithinCap": max(facts.per_level.values(), default=0) <= state.taken,
+        "InFlightWithinCapTimesLevels": len(facts.in_flight) <= state.taken * levels,
+        "NoSlotLeak": len(facts.heads) == state.taken,
+    }
+    found.bounds += sum(bounds.values())
+    wrong = [name for name, kept in bounds.items() if not kept]
+    found.differences += [f"{told}: {name} as a number is false in a state of the pool: {state}" for name in wrong]
     for name, conjunct in _conjuncts():
         if conjunct(start):
             found.conjuncts += 1

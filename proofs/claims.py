@@ -3,7 +3,7 @@
 A bound is stated as an injection: "executing <= cap" is that two runs that hold a slot unlent are on different slots,
 and all these slots are taken. From there to a number is one step that has nothing to do with lending: a set that goes
 one to one into another has at most as many elements. That step is posed too, for a few slots (``.../counted-...``);
-`checks` counts on every state of the compared graphs.
+and on every state of the compared graphs the bounds are counted beside the conjuncts.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from slotcheck.proofs.tell import told_counterexample
 from slotcheck.proofs.vocabulary import GHOSTS, RUN, SLOT, STATE, X, Z, in_flight, levels, taken
 from slotcheck.proofs.wrong import SIZES, WRONG
 from slotcheck.pymodel.explore import Verdict
+from slotlending import snapshot
 
 SECONDS = 20.0
 BOTH = pytest.mark.parametrize("solver", SOLVERS)
@@ -48,6 +49,14 @@ def test_a_step_is_shown_from_the_whole_invariant_unless_it_changes_nothing_spok
                 assert made.goal == CONJUNCTS[conjunct].formula
             else:
                 assert set(made.hypotheses) >= set(CONJUNCTS)
+
+
+def test_the_words_are_those_of_the_pool() -> None:
+    names = {symbol.name for symbol in STATE}
+    words = {snapshot.WAITING, snapshot.IN_FLIGHT, snapshot.PARKED, snapshot.POOL, snapshot.LOAN}
+    assert words | {"lent", "level", "parent", "taken"} <= names
+    verbs = {verb for action in ACTIONS.values() for verb in action.verbs}
+    assert verbs == {"ask", "try_ask", "finish", "cancel", "resize"}
 
 
 def test_everything_is_said_in_words() -> None:

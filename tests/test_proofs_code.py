@@ -44,6 +44,8 @@ def test_with_fifo_the_relation_allows_what_the_pool_does_and_nothing_else() -> 
     assert found.differences == []
     assert (found.states, found.edges, found.allowed) == (522, 4186, 4186)
     assert found.refused == 2225
+    assert found.conjuncts == 28 * found.states
+    assert found.bounds == 4 * found.states
     assert found.composed > 0
     assert found.idle > 0
 
