@@ -132,7 +132,8 @@ def check_command(
     except (ScenarioError, UnknownScenarioError) as error:
         raise BadInput(str(error)) from error
     if runs is not None or not scenarios:
-        chosen += generated_scenarios(DEFAULT_RUNS if runs is None else runs)
+        # First, so that of two counterexamples of one size the one in the plainest words is told.
+        chosen = [*generated_scenarios(DEFAULT_RUNS if runs is None else runs), *chosen]
     for scenario in chosen:
         if len(scenario.runs) > _MOST_RUNS:
             raise BadInput(f"{scenario.name} has {len(scenario.runs):,} runs; at most {_MOST_RUNS:,} can be explored")

@@ -50,7 +50,8 @@ def size_command(
     """Size a cap: the most state that runs in flight can hold at once under lending.
 
     A cap bounds how many runs hold a slot, not memory. But what is in flight lies on `cap` downward paths of the tree,
-    so its state is at most the sum over the heaviest of these. SIZE is a number of bytes, or one with a unit: 100KB.
+    so its state is at most the sum over the heaviest of these; where runs just ask for all their children and wait, it
+    comes to that. SIZE is a number of bytes, or one with a unit: 100KB.
     """
     chosen = _chosen(scenario, tree, caps)
     counted = each is None and not by_level and not by_run
@@ -59,7 +60,7 @@ def size_command(
     for cap in dict.fromkeys(caps or chosen.caps):
         heavy = Heavy.of(chosen.runs, sizes, cap)
         limits = Limits(states=max_states)
-        seen = peak_seen(chosen, sizes, cap, limits, enough=heavy.by_paths) if explore else None
+        seen = peak_seen(chosen, sizes, cap, limits, bound=heavy) if explore else None
         rows.append((cap, heavy, seen))
     wrong = [cap for cap, heavy, seen in rows if seen is not None and seen.size > heavy.by_paths]
     verdict = Verdict.VIOLATED if wrong else Verdict.HOLDS

@@ -6,9 +6,8 @@ and the peak is at most the sum over the heaviest such paths.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from slotcheck.pymodel.workload import Workload, WorkloadState
 
 __all__ = ["Heavy", "Seen", "parse_size", "peak_seen", "size_text"]
 
-_UNITS = {"": 1, "B": 1, **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}}
+_UNITS: dict[str, int] = {"": 1, "B": 1, **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}}
 _UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
 
 
@@ -67,12 +66,12 @@ def peak_seen(
     cap: int,
     limits: Limits | None = None,
     *,
-    enough: int | None = None,
+    bound: Heavy | None = None,
 ) -> Seen:
     """Explore the pool that ships under a scenario, for the state in flight.
 
-    Given a bound as ``enough`` the look ends where it is reached, and goes deep first: that is soon, where exploring
-    it all would take for ever.
+    Given the bound the look begins along its paths, and ends where it is reached: in a plain tree that is at once, in
+    one of thousands of runs too.
     """
     subject = resolve_subject("pool")
     ledger = ledger_for(Part(scenario, cap, False), subject, only=())
@@ -90,15 +89,29 @@ def peak_seen(
         weight = sum(sizes[run] for run in runs)
         if weight > best[0]:
             best = weight, tuple(sorted(runs, key=scenario.index.__getitem__))
-            if enough is not None and weight >= enough:
-                raise _Enough
+        if bound is not None and weight >= bound.by_paths:
+            raise _Enough
 
-    search = Search.BREADTH if enough is None else Search.DEPTH
+    search = Search.BREADTH if bound is None else Search.DEPTH
     try:
+        if bound is not None:
+            for state in _along(Workload(scenario, ledger.calls, cap=cap, symmetry=False, resume_at_grant=True), bound):
+                weigh(state)
         stopped = explore(workload, search=search, limits=limits, on_state=weigh).stopped
     except _Enough:
         stopped = None
     return Seen(*best, states, stopped)
+
+
+def _along(workload: Workload, bound: Heavy) -> Iterator[WorkloadState]:
+    """The states where the runs of the heaviest paths ask one after the other, as far as they can."""
+    state = workload.initial()[0]
+    yield state
+    for run in (run for path in bound.paths for run in path.runs):
+        if ("ask", run) not in workload.actions(state):
+            return
+        state = workload.next(state, ("ask", run))
+        yield state
 
 
 def parse_size(text: str) -> int:
@@ -111,7 +124,8 @@ def parse_size(text: str) -> int:
     units = {unit.lower(): factor for unit, factor in _UNITS.items()}
     if match is None or match[2].lower() not in units:
         raise ValueError(f"{text!r} is no size: write a number of bytes, or one with a unit such as 100KB or 1.5MiB")
-    return math.ceil(Fraction(match[1]) * units[match[2].lower()])
+    size = Fraction(match[1]) * units[match[2].lower()]
+    return -(-size.numerator // size.denominator)
 
 
 def size_text(size: int) -> str:

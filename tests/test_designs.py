@@ -162,6 +162,12 @@ def test_which_conditions_for_deadlock_each_design_breaks(designs: dict[str, Des
         assert set(one.breaks) <= set(BREAKS)
 
 
+def test_relend_is_on_for_the_design_that_has_it(designs: dict[str, Design]) -> None:
+    # It changes which states there are, and none of the cells.
+    assert designs["lend"].states != designs["lend+relend"].states
+    assert cells(designs["lend"]) == cells(designs["lend+relend"])
+
+
 def test_pools_and_files_are_counted(designs: dict[str, Design]) -> None:
     assert {name: one.pools for name, one in designs.items() if one.pools > 1} == {"per_level": LOOK.levels}
     assert designs["hold"].second_level.maxima == (1, 1, 1)
@@ -319,6 +325,13 @@ def test_a_look_cut_short_tells_only_what_was_found() -> None:
     one = design("per_level", SMALL, Limits(states=60))
     assert one.stopped is not None
     assert cells(one) == ["undetermined", "not <= cap", "undetermined", "yes", "no"]
+
+
+def test_a_look_at_forests_cut_short_is_enough_to_know_less() -> None:
+    chains = Look(runs=4, widths=(1, 1, 1))
+    assert design("lend", chains).cells()["deadlock-free"] == "yes"
+    cut = design("lend", chains, Limits(states=12))
+    assert (cut.stopped, cut.cells()["deadlock-free"]) == ("more than 12 states", "undetermined")
 
 
 def test_the_seconds_are_those_of_the_whole_look() -> None:

@@ -136,6 +136,14 @@ def test_a_line_with_reasons_of_its_own_goes_before_the_scenarios() -> None:
     assert row(text + "expect lend: never g, never e", "lend").told_found == "never e, never g"
 
 
+def test_the_trace_of_a_circle_is_of_the_one_that_was_not_expected() -> None:
+    two = "cap: 4\ntree: a b x y\nbody a: ~b\nbody b: ~a\nbody x: ~y\nbody y: ~x\n"
+    named = "diagnosis: cycle a b\ndiagnosis: cycle x y\n"
+    assert row(f"{two}{named}expect lend: diagnosed", "lend").unexpected == []
+    (trace,) = row(f"{two}{named}expect lend: cycle a b", "lend").unexpected
+    assert "cycle a b; cycle x y" in trace.message
+
+
 # -- a row cut short ---------------------------------------------------------------------------------------------
 
 WIDE = "cap: 2\ntree: r(a(x1..x3) b(y1..y3))\n"
@@ -244,6 +252,14 @@ def test_of_lending_it_is_the_pool_that_is_judged_by_every_invariant(
     assert one.agrees is False
     assert one.unexpected
     assert one.traces["Lockstep"].subject == f"mutants:{name}"
+
+
+def test_relend_is_judged_where_the_rule_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "RelendNotDone"
+    monkeypatch.setattr(rows, "resolve_subject", lambda _: ClassSubject(f"mutants:{name}", MUTANTS[name]))
+    text = "cap: 2\ntree: r(a b)\nexpect lend: holds\nexpect lend+relend: holds"
+    assert row(text, "lend").agrees is True
+    assert "RelendLeavesNoIdle" in row(text, "lend+relend").told_found
 
 
 def test_how_lending_gets_there_is_not_for_other_rules_to_keep() -> None:
