@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("slotlending", "slotcheck.pymodel", "slotcheck.checks")
+PACKAGES = ("slotlending", "slotcheck.pymodel", "slotcheck.proofs", "slotcheck.checks")
 
 MY_POOL = """
 from slotlending import Pool as Theirs
@@ -76,7 +76,9 @@ def test_the_wheel_brings_only_two_top_level_names(wheel: Path) -> None:
     assert {name.split("/")[-1] for name in names if name.endswith(".scenario")} == scenarios
     assert "slotcheck/checks/scenario.lark" in names
     assert {f"{package.replace('.', '/')}/py.typed" for package in PACKAGES} <= set(names)
-    modules = {path.relative_to(ROOT) for folder in ("pymodel", "checks") for path in (ROOT / folder).rglob("*.py")}
+    modules = {
+        path.relative_to(ROOT) for folder in ("pymodel", "checks", "proofs") for path in (ROOT / folder).rglob("*.py")
+    }
     assert {f"slotcheck/{path.as_posix()}" for path in modules} <= set(names)
 
 
@@ -121,6 +123,7 @@ def test_flow_goes_one_way() -> None:
 
     assert imports("slotlending") == {"slotlending"}
     assert imports("pymodel") == {"slotcheck.pymodel"}
+    assert imports("proofs") == {"slotcheck.proofs"}
 
 
 def test_the_commands_of_the_readme_exist() -> None:
