@@ -21,11 +21,11 @@ from slotcheck.checks.processes import time_left
 from slotcheck.checks.subject import RuleSubject
 from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.tree_text import tree_text
-from slotcheck.pymodel.explore import Limits, explore
+from slotcheck.pymodel.explore import Limits, Result, explore
 from slotcheck.pymodel.rules import RULES
 from slotcheck.pymodel.scenario import RunSpec, Scenario
 from slotcheck.pymodel.system import Property
-from slotcheck.pymodel.workload import RULE_STEPS, Workload, WorkloadState
+from slotcheck.pymodel.workload import RULE_STEPS, Action, Workload, WorkloadState
 
 __all__ = [
     "BREAKS",
@@ -48,7 +48,7 @@ DESIGNS = ("hold", "release", "retake", "per_level", "help", "help+inline", "ref
 
 #: What a design can be seen to break, each with a sentence.
 BREAKS = {
-    "deadlock-free": "a plain tree is stuck: no body step is enabled and runs are unfinished",
+    "deadlock-free": "a plain tree does not end: no body step is enabled, or only such as lead round in a circle",
     "executing <= cap": "more runs hold a slot unlent than the cap says",
     "in flight <= cap x levels": "more runs are in flight than the cap times the levels of the tree",
     "levels not known ahead": "a run on a level that was not declared is refused",
@@ -224,29 +224,51 @@ def _scenario(runs: tuple[RunSpec, ...], caps: tuple[int, ...]) -> Scenario:
 class _Watch:
     """One exploration, watched for all that a row tells."""
 
-    def __init__(self, row: Design, scenario: Scenario, cap: int, limits: Limits, declared: int | None = None) -> None:
+    def __init__(
+        self,
+        row: Design,
+        scenario: Scenario,
+        cap: int,
+        limits: Limits,
+        declared: int | None = None,
+        *,
+        symmetry: bool = True,
+    ) -> None:
         self.row = row
+        self.scenario, self.declared = scenario, declared
         self.limits = limits
         subject = subject_of(row.name).declared(scenario.levels if declared is None else declared)
         self.ledger = Ledger(subject, None, [run.name for run in scenario.runs])
         relend = row.name.endswith("+relend")
         # A grant counts from the hand-off, so that a run resumes at once hides no count.
-        self.workload = Workload(scenario, self.ledger.calls, cap=cap, relend=relend, resume_at_grant=True)
+        self.workload = Workload(
+            scenario, self.ledger.calls, cap=cap, relend=relend, symmetry=symmetry, resume_at_grant=True
+        )
         self.most_executing = self.most_in_flight = self.most_on_second = 0
 
     def measure(self) -> None:
-        """Explore for the maxima alone."""
-        result = explore(self.workload, limits=self.limits, on_state=self._count)
-        self.row.states += result.states
-        self.row.edges += result.edges
-        self.row.stopped = self.row.stopped or result.stopped
+        """Explore for the maxima, and for whether it gets stuck."""
+        properties = [Property.ends("stuck", self._end)]
+        self._add(explore(self.workload, properties, limits=self.limits, on_state=self._count))
 
     def look(self) -> None:
         """Explore, and add what is broken to the row."""
+        properties = [
+            Property.states("states", self._state),
+            Property.steps("steps", self._step),
+            Property.ends("stuck", self._end),
+            Property.eventually("deadlock-free", self.workload.finished),
+        ]
+        result = explore(self.workload, properties, limits=self.limits)
+        if result.cyclic and self.workload.merges:
+            # Whether a circle is fair cannot be told of merged states.
+            scenario, cap = self.scenario, self.workload.cap
+            _Watch(self.row, scenario, cap, self.limits, self.declared, symmetry=False).look()
+            return
+        self._add(result)
+
+    def _add(self, result: Result[WorkloadState, Action]) -> None:
         row, workload = self.row, self.workload
-        steps = Property.steps("steps", self._step)
-        properties = [Property.states("states", self._state), steps, Property.ends("stuck", self._end)]
-        result = explore(workload, properties, limits=self.limits)
         row.states += result.states
         row.edges += result.edges
         row.stopped = row.stopped or result.stopped
@@ -255,7 +277,7 @@ class _Watch:
             size = len(workload.scenario.runs), workload.cap, len(actions)
             if name not in row.sizes or size < row.sizes[name]:
                 row.sizes[name] = size
-                row.breaks[name] = trace_of(workload, actions, name, violation.message)
+                row.breaks[name] = trace_of(workload, actions, name, violation.message, violation.circle)
 
     def _count(self, state: WorkloadState) -> None:
         facts = self.ledger.facts(state.pool)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from slotcheck.checks.check import SCRIPT_NOT_DONE, Part, check_part, ledger_for
+from slotcheck.checks.check import SCRIPT_NOT_DONE, Part, PartResult, check_part, ledger_for
 from slotcheck.checks.designs import DESIGNS, subject_of
 from slotcheck.checks.processes import time_left
 from slotcheck.checks.subject import AnySubject, resolve_subject
@@ -35,11 +35,12 @@ OF_EVERY_RULE = frozenset(
         "GrantsTold",
         "Answers",
         "NoDeadlock",
+        "AllFinish",
     }
 )
 
-#: These only say again what the row says in another way: the reasons for a stuck state, and that it is one.
-_SAID_OTHERWISE = frozenset({"Diagnosis", "AllFinish"})
+#: Its reasons say the same.
+_SAID_OTHERWISE = "Diagnosis"
 
 HOLDS: tuple[Outcome, ...] = (("holds",),)
 
@@ -117,8 +118,11 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
         row.states += result.states
         row.edges += result.edges
         here = {_turned(tuple(reason.split())) for name in result.diagnoses for reason in name.split("; ")}
+        stuck = bool(here) or any(trace.invariant == "NoDeadlock" for trace in result.traces)
         for trace in result.traces:
-            if trace.invariant not in _SAID_OTHERWISE and (judged_all or trace.invariant in OF_EVERY_RULE):
+            if not _counts(trace.invariant, rule, scenario, cap, result):
+                continue
+            if trace.invariant != "AllFinish" or not stuck:  # what is stuck does not finish: that is said
                 here.add((trace.invariant,))
             if trace.invariant not in row.traces or len(trace) < len(row.traces[trace.invariant]):
                 row.traces[trace.invariant] = trace
@@ -131,6 +135,21 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
     row.diagnosed = any(outcome[0] in ("cycle", "never") for outcome in found)
     row.found = tuple(sorted(found)) or HOLDS
     return row
+
+
+def _counts(invariant: str, rule: str, scenario: Scenario, cap: int, result: PartResult) -> bool:
+    """Whether what the exploration of a part found violated is a fault of this rule."""
+    if invariant == _SAID_OTHERWISE:
+        return False
+    if rule.startswith("lend"):
+        return True
+    if invariant == "InFlightWithinCapTimesLevels":
+        # Where slots have no chains, the slots taken say nothing of what is in flight: the bound is the cap's.
+        caps = [cap, *(act.cap for act in (*scenario.environment, *scenario.script) if act.cap is not None)]
+        return result.most_in_flight > max(caps) * scenario.levels
+    if invariant == "CapRespected" and subject_of(rule).conduct.by_level:
+        return False  # its cap is that of each level, and it sees to that itself
+    return invariant in OF_EVERY_RULE
 
 
 def _expected(scenario: Scenario, rule: str) -> tuple[Outcome, ...] | None:

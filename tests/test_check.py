@@ -89,7 +89,7 @@ def test_the_reference_rule_holds() -> None:
     ("name", "rule"), [(name, rule) for name, one in builtin_scenarios().items() for rule in one.expect]
 )
 def test_a_rule_does_on_a_scenario_exactly_what_it_is_expected_to(name: str, rule: str) -> None:
-    # The few largest are looked at in part, and then nothing may be found that is not expected; `slotcheck compare` looks
+    # The largest are looked at in part, and then nothing may be found that is not expected; `slotcheck compare` looks
     # at them in whole. Lending: the pool itself.
     row = explore_row(builtin_scenarios()[name], rule, Limits(states=1_000))
     assert row.agrees is (None if row.stopped else True), f"expected {row.told_expected}, found {row.told_found}"
