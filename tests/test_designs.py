@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from plain_trees import CAPS, Place, Plain, all_forests
 
+from slotcheck.checks import designs as looking
 from slotcheck.checks.designs import (
     BREAKS,
     CONDITIONS,
@@ -334,7 +335,18 @@ def test_a_look_at_forests_cut_short_is_enough_to_know_less() -> None:
     assert (cut.stopped, cut.cells()["deadlock-free"]) == ("more than 12 states", "undetermined")
 
 
-def test_the_seconds_are_those_of_the_whole_look() -> None:
+def test_the_seconds_are_those_of_the_whole_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    real = looking.explore
+
+    def noted(*args: Any, **named: Any) -> Any:
+        given.append(named["limits"].seconds)
+        return real(*args, **named)
+
+    monkeypatch.setattr(looking, "explore", noted)
+    assert design("hold", Look(runs=2, widths=(1, 1, 1)), Limits(seconds=100)).stopped is None
+    assert 100 >= given[0] > 0
+    assert sorted(set(given), reverse=True) == given
     one = design("retake", LOOK, Limits(seconds=0.05))
     assert one.stopped is not None
     assert one.states < 30_000

@@ -96,7 +96,8 @@ def test_a_look_ends_where_the_bound_is_reached() -> None:
     sizes = {run.name: 1 for run in huge.runs}
     # Runs that are not alike are not merged: exploring them all would take longer than a lifetime.
     for heavy in ("f1", "f150", "f300"):
-        seen = peak_seen(huge, sizes | {heavy: 3}, 4, bound=Heavy.of(huge.runs, sizes | {heavy: 3}, 4))
+        bound = Heavy.of(huge.runs, sizes | {heavy: 3}, 4)
+        seen = peak_seen(huge, sizes | {heavy: 3}, 4, Limits(states=500), bound=bound)
         assert (seen.size, len(seen.runs), seen.stopped) == (7, 5, None)
         assert seen.states == 6  # with nobody, then one more at each
 
