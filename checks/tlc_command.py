@@ -57,6 +57,8 @@ def tlc_command(
     Exit codes: 0 every configuration came out as the manifest says and all graphs are equal, 1 one did not, 2 bad
     input, 3 undetermined: no TLC, or a run failed.
     """
+    if not max_seconds > 0:
+        raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is more than 0")
     try:
         picked = chosen(read_manifest(specs), configs, deep=deep)
     except ConfigError as error:

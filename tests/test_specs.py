@@ -140,3 +140,11 @@ def test_liveness_is_by_itself_and_fair_to_body_steps_alone(lending: Definitions
     config = read_config((SPECS / "MCSlotLendingLiveness.cfg").read_text())
     assert (config.invariants, config.properties) == ((), ("AllFinish",))
     assert re.findall(r"[WS]F_\w+\((\w+)\)", lending.bodies[config.specification]) == ["BodyStep"]
+
+
+def test_liveness_without_fairness_must_fail(lending: Definitions) -> None:
+    fair, unfair = (read_config((SPECS / f"MCSlotLending{name}.cfg").read_text()) for name in ("Liveness", "Unfair"))
+    assert unfair == fair._replace(specification="Spec")
+    assert not re.search(r"[WS]F_", lending.bodies["Spec"])
+    expected = read_manifest(SPECS)["MCSlotLendingUnfair"]
+    assert (expected.property, expected.tier) == ("AllFinish", "default")

@@ -257,7 +257,20 @@ def test_without_tlc_the_command_is_undetermined(monkeypatch: pytest.MonkeyPatch
     assert not told["parts"]
     text = CliRunner().invoke(tlc_command, ["--no-timing"])
     assert text.exit_code == 3
-    assert "undetermined: 0 configurations" in text.output
+    assert text.output.splitlines()[-2:] == ["checked: nothing", "verdict: undetermined"]
+
+
+@pytest.mark.parametrize("seconds", ["nan", "0", "-1", "soon"])
+def test_a_limit_that_is_no_number_of_seconds_is_bad_input(seconds: str) -> None:
+    result = CliRunner().invoke(tlc_command, ["MCSlotPool", "--max-seconds", seconds])
+    assert result.exit_code == 2
+    assert "--max-seconds" in result.output
+
+
+def test_where_no_graph_is_compared_none_is_told() -> None:
+    result = CliRunner().invoke(tlc_command, ["MCSlotPool", "--no-timing"])
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-2:] == ["checked: 1 configuration, 45 states", "verdict: holds"]
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +290,7 @@ def test_a_run_of_the_command_says_all(told: dict[str, Any]) -> None:
     assert (part["expected"], part["found"]) == ("NoDeadlock", "NoDeadlock")
     assert part["trace"]["events"][-1].endswith("-> waits")
     assert parts["MCHelpingInFlight"]["trace"]["subject"] == "spec:Helping"
-    assert told["covered"]["must_fail"] == 3
+    assert told["covered"]["configurations_that_must_fail"] == 3
     assert told["versions"]["tlc_sha256"] == JAR_SHA256
     assert 0 < told["timing"]["starting"] <= told["timing"]["running"]
 

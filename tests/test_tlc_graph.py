@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from tlc_models import expected, small
 
 from slotcheck.checks import mutants
 from slotcheck.checks.subject import ClassSubject, RuleSubject
-from slotcheck.checks.tlc.graph import Comparison, Graph, GraphFormError, compare, explored, read_dot
+from slotcheck.checks.tlc.graph import Graph, GraphComparison, GraphFormError, compare_graphs, explored, read_dot
 from slotcheck.checks.tlc.instance import Instance
+from slotcheck.checks.tlc.report import tlc_as_json, tlc_as_text
 from slotcheck.checks.tlc.run import run_config
 from slotcheck.checks.tlc.suite import SPECIFICATION, TlcReport, check_specs, subjects_for
 from slotcheck.checks.tlc.tool import find_tool
@@ -38,6 +41,13 @@ class AsksThePoolFirst(Lend):
         return self._take(draft, run) or super()._admit(draft, run)
 
 
+def told_as_text(report: TlcReport) -> str:
+    to = Console(width=200, file=StringIO(), color_system=None)
+    to.print(tlc_as_text(report, None))
+    assert isinstance(to.file, StringIO)
+    return to.file.getvalue()
+
+
 @cache
 def report_of(name: str) -> TlcReport:
     """The specification as it ships, or a wrong one by name, compared with the rule and the pool."""
@@ -56,9 +66,11 @@ def of_spec(tmp_path_factory: pytest.TempPathFactory) -> dict[Instance, Graph]:
     return read_dot(run.graph)
 
 
-def with_(of_spec: dict[Instance, Graph], name: str, subject: Subject) -> Comparison:
+def with_(of_spec: dict[Instance, Graph], name: str, subject: Subject) -> GraphComparison:
     """The specification beside one subject."""
-    return compare("MCSmall", {SPECIFICATION: of_spec, name: {each: explored(each, subject) for each in of_spec}})
+    return compare_graphs(
+        "MCSmall", {SPECIFICATION: of_spec, name: {each: explored(each, subject) for each in of_spec}}
+    )
 
 
 def test_the_three_statements_have_the_same_graph() -> None:
@@ -68,6 +80,11 @@ def test_the_three_statements_have_the_same_graph() -> None:
     assert part.graph is not None
     assert part.graph.states == dict.fromkeys((SPECIFICATION, "rule:lend", "pool"), STATES)
     assert part.graph.edges == dict.fromkeys((SPECIFICATION, "rule:lend", "pool"), EDGES)
+    assert tlc_as_json(report, None)["covered"]["configurations_that_hold"] == 1
+    assert told_as_text(report).splitlines()[-2:] == [
+        f"checked: 1 configuration, {STATES} states, 1 of 1 graph equal",
+        "verdict: holds",
+    ]
 
 
 @pytest.mark.parametrize("name", WRONG_SPECS)
@@ -80,6 +97,17 @@ def test_a_wrong_guard_in_the_specification_is_caught(name: str) -> None:
     assert part.graph.difference is not None
     assert "rule:lend and pool: " in part.graph.difference  # the two that agree stand together
     assert part.graph.path
+    (violation,) = tlc_as_json(report, None)["violations"]
+    assert violation["invariant"] == "Graphs"
+    assert violation["scenario"] == part.graph.scenario
+    trace = violation["trace"]
+    assert [tuple(action) for action in trace["actions"]] == list(part.graph.path)
+    assert len(trace["events"]) == len(trace["actions"])
+    assert trace["events"][0].startswith("ask a -> ")
+    assert trace["message"] == part.graph.difference
+    text = told_as_text(report)
+    assert trace["events"][0] in text
+    assert "('" not in text  # no raw tuples
 
 
 def test_a_step_that_the_abstract_pool_has_not_is_no_refinement(tmp_path: Path) -> None:
@@ -97,7 +125,10 @@ def test_a_wrong_guard_in_the_rule_is_caught(of_spec: dict[Instance, Graph]) -> 
     # The shortest path: a child gets a pool slot, where its parent's is unlent and one of the pool is free.
     assert found.path == (("ask", "a"), ("resume", "a"), ("resize", 2))
     assert found.difference is not None
-    assert "token ('pool', 'pool'" in found.difference
+    assert found.difference.startswith("then ask b: specification: ")
+    assert "token of b = loan" in found.difference
+    assert "rule: taken = 2, token of b = pool" in found.difference
+    assert "token of a" not in found.difference  # in which they do not differ
 
 
 @pytest.mark.parametrize(
@@ -139,7 +170,7 @@ def test_a_first_difference_is_found_by_a_shortest_path() -> None:
     instance = Instance((0,), 1, False, False, False, False, 0)
 
     def graph(**edges: dict[str, str]) -> Graph:
-        keys = {name: (name,) for name in "abcd"}
+        keys = {name: ((name,),) for name in "abcd"}
         return Graph(
             keys["a"],
             {keys[state]: {(verb, "x"): keys[to] for verb, to in row.items()} for state, row in edges.items()},
@@ -148,15 +179,15 @@ def test_a_first_difference_is_found_by_a_shortest_path() -> None:
     whole = graph(a={"ask": "b", "resume": "c"}, b={"finish": "d"}, c={"finish": "d"}, d={})
     short = graph(a={"ask": "b", "resume": "c"}, b={"finish": "d"}, c={}, d={})
     astray = graph(a={"ask": "b", "resume": "c"}, b={"finish": "d"}, c={"finish": "b"}, d={})
-    found = compare("toy", {"one": {instance: whole}, "two": {instance: short}, "three": {instance: whole}})
+    found = compare_graphs("toy", {"one": {instance: whole}, "two": {instance: short}, "three": {instance: whole}})
     assert found.path == (("resume", "x"),)
     assert found.difference == "then finish x: one and three: it may happen; two: no such step"
-    found = compare("toy", {"one": {instance: whole}, "two": {instance: astray}})
-    assert found.difference == "then finish x: one: progress 'd'; two: progress 'b'"
-    found = compare("toy", {"one": {instance: whole}, "two": {}})
+    found = compare_graphs("toy", {"one": {instance: whole}, "two": {instance: astray}})
+    assert found.difference == "then finish x: one: progress of a = d; two: progress of a = b"
+    found = compare_graphs("toy", {"one": {instance: whole}, "two": {}})
     assert found.difference == "not in two"
-    assert compare("toy", {"one": {instance: whole}, "two": {instance: whole}}).equal
-    assert not compare("toy", {"one": {}, "two": {}}).equal  # nothing was compared
+    assert compare_graphs("toy", {"one": {instance: whole}, "two": {instance: whole}}).equal
+    assert not compare_graphs("toy", {"one": {}, "two": {}}).equal  # nothing was compared
 
 
 def test_a_dump_that_is_not_understood_is_refused(tmp_path: Path) -> None:

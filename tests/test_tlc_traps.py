@@ -13,15 +13,19 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
-from tlc_models import COUNTER, expected, run_counter
+from tlc_models import COUNTER, counter, expected, run_counter
 
-from slotcheck.checks.tlc.config import ConfigError
+from slotcheck.checks.tlc.config import ConfigError, judge_config, read_config, read_definitions
 from slotcheck.checks.tlc.outcome import FAILED, HOLDS, VIOLATED
 from slotcheck.checks.tlc.run import Run
 from slotcheck.checks.tlc.suite import check_specs, judged
 from slotcheck.checks.tlc.tool import Tool, find_tool
 from slotcheck.pymodel.explore import Verdict
 
+#: With a constant, and with a definition that makes any property of it hold.
+WITH_CONSTANT = COUNTER.replace("VARIABLES x", "CONSTANTS\n  Most, \\* of x\n  Other(_, _)\nVARIABLES x").replace(
+    "Small == x < 2", "Weak == TRUE\nTwo == 2\nSum(a, b) == a + b\nSmall == x < Other(Most, 0)"
+)
 FALSE_ASSUME = COUNTER.replace("VARIABLES x", "ASSUME 1 = 2\nVARIABLES x")
 
 
@@ -208,3 +212,81 @@ def test_a_java_that_is_not_there_is_told(tmp_path: Path) -> None:
     outcome = run_counter(tmp_path / "specs", _spec(invariant="Within"), tool=tool).outcome
     assert outcome.result == FAILED
     assert "cannot run" in outcome.told
+
+
+CONSTANTS = "CONSTANTS\n  Most <- Two\n  Other <- Sum\n"
+
+
+@pytest.mark.parametrize(
+    ("replaces", "told"),
+    [
+        ("Small <- Weak", "Small is no declared CONSTANT"),  # TLC says that all holds
+        ("Small = TRUE", "Small is no declared CONSTANT"),
+        ("Inc <- Weak", "Inc is no declared CONSTANT"),
+        ("Nat <- Two", "Nat is no declared CONSTANT"),
+        ("x <- Two", "x is no declared CONSTANT"),
+        ("Other(1, 2) = 3", "not understood"),
+        ("Most <- [Counter] Two", "not understood"),
+    ],
+)
+def test_a_configuration_that_replaces_a_definition_is_refused(tmp_path: Path, replaces: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        run_counter(tmp_path, _spec(invariant="Small") + CONSTANTS + f"  {replaces}\n", module=WITH_CONSTANT)
+
+
+def test_a_name_that_is_declared_in_one_module_and_defined_in_another_is_not_replaced(tmp_path: Path) -> None:
+    inner = "---- MODULE Inner ----\nCONSTANT Small\n====\n"
+    module = WITH_CONSTANT.replace("VARIABLES x", f"{inner}VARIABLES x")
+    with pytest.raises(ConfigError, match="Small is no declared CONSTANT"):
+        run_counter(tmp_path, _spec(invariant="Small") + CONSTANTS + "  Small <- Weak\n", module=module)
+
+
+def test_a_declared_constant_is_given_a_value(tmp_path: Path) -> None:
+    outcome = run_counter(tmp_path, _spec(invariant="Small") + CONSTANTS, module=WITH_CONSTANT).outcome
+    assert (outcome.result, outcome.told) == (VIOLATED, "Small")
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        "THEOREM Spec => [](x < 4)",
+        "  THEOREM Spec => [](x < 4)",
+        "LEMMA Spec => [](x < 4)",
+        "ASSUME x = x",
+        "ASSUMPTION x = x",
+        "AXIOM x = x",
+        "VARIABLES x2, x",
+        "VARIABLE x",
+        "CONSTANT C(_), x",
+        "CONSTANTS x",
+        "INSTANCE Other WITH y <- x",
+        "  INSTANCE Other WITH y <- x",
+        "RECURSIVE x",
+        "-----------\nx",
+        "===========\nx",
+        "LOCAL Other == x",
+        "Other[n \\in 1 .. 3] == x",
+        "  Other == x",
+        "a ++ b == x",
+    ],
+)
+def test_what_follows_a_definition_is_no_part_of_it(tmp_path: Path, following: str) -> None:
+    module = COUNTER.replace("Nothing == 1 + 1 = 2", f"AllDone == 1 + 1 = 2\n{following}\n")
+    folder = counter(tmp_path, "", module)
+    config = read_config(_spec(invariant="AllDone"))
+    with pytest.raises(ConfigError, match="AllDone speaks of no variable"):
+        judge_config(config, read_definitions(folder, "Counter"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\n  INSTANCE Other WITH y <- x",
+        "\nINSTANCE Other WITH y <- x",
+        "\n  LET one == 1\n      two == 2\n  IN one < two /\\ x = 1",
+        "\n  /\\ 1 = 1\n\n  /\\ x = 1",
+    ],
+)
+def test_a_definition_has_its_whole_body(tmp_path: Path, body: str) -> None:
+    folder = counter(tmp_path, "", COUNTER.replace("Nothing == 1 + 1 = 2", f"Here =={body}\n"))
+    assert read_definitions(folder, "Counter").speaks_of_states("Here")

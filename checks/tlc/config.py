@@ -1,12 +1,14 @@
 """A configuration of TLC, and what it names in the modules, judged before anything is run.
 
 TLC accepts much that checks less than it seems to: a configuration without a property, a property that says nothing of
-any state, symmetry beside a property, a constraint that cuts states away. Each is refused here.
+any state, symmetry beside a property, a constraint that cuts states away, another text in the place of a definition.
+Each is refused here.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +37,20 @@ _REFUSED = {
 #: Words of later versions, which TLC 2.15 takes for the names of invariants or properties.
 _NEWER = {"ALIAS", "POSTCONDITION", "CHECK_DEADLOCK", "PERIODIC", "_PERIODIC", "_RL_REWARD"}
 
+_CONSTANT = r"\w+(?:\s*\([^)]*\))?"
+_GIVES = ("<-", "=")
+
+#: What ends the text of a definition, at the start of a line.
+_END = re.compile(
+    r"""^(?:
+        [^\S\n]*(?:(?:THEOREM|LEMMA|PROPOSITION|COROLLARY|ASSUME|ASSUMPTION|AXIOM|VARIABLES?|CONSTANTS?|RECURSIVE|LOCAL
+            |INSTANCE)\b|-{4}|={4})
+        |\S[^\n]*==                                                     # the head of another definition, of any form
+        |[^\S\n]+(?P<indented>\w+(?:\([^)\n]*\)|\[[^]\n]*\])?[^\S\n]*==)  # the same, unless a LET is open
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+
 
 class ConfigError(ValueError):
     """A configuration that would check nothing, or less than it seems to."""
@@ -46,6 +62,8 @@ class Config(NamedTuple):
     specification: str
     invariants: tuple[str, ...]
     properties: tuple[str, ...]
+    #: What is given a value, or replaced by a definition.
+    gives: tuple[str, ...] = ()
 
 
 class Definitions(NamedTuple):
@@ -55,6 +73,8 @@ class Definitions(NamedTuple):
     variables: frozenset[str]
     #: Of each name its module, and the first and the last line of its text there.
     places: dict[str, tuple[str, int, int]]
+    #: The declared ones, of which a configuration tells what they are.
+    constants: frozenset[str] = frozenset()
 
     def reached(self, name: str) -> set[str]:
         """The name, and all defined names that what it means depends on."""
@@ -110,11 +130,32 @@ def read_config(text: str) -> Config:
         raise ConfigError("it names no invariant and no property, so nothing would be checked")
     if len(found["specification"]) != 1:
         raise ConfigError("it must name one SPECIFICATION (INIT and NEXT would leave fairness out)")
-    return Config(found["specification"][0], invariants, properties)
+    return Config(found["specification"][0], invariants, properties, tuple(_given(found["constants"])))
+
+
+def _given(words: list[str]) -> Iterator[str]:
+    """The names that are given something, by the words of the sections for constants."""
+    for at, word in enumerate(words):
+        if word not in _GIVES:
+            continue
+        name, value = (words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else "")
+        if not re.fullmatch(r"\w+", name) or value in ("", "["):
+            told = " ".join(words[max(at - 1, 0) : at + 2])
+            raise ConfigError(
+                f"{told!r} is not understood: a constant is given something as NAME = VALUE or NAME <- NAME"
+            )
+        yield name
 
 
 def judge_config(config: Config, definitions: Definitions) -> None:
-    """Raise a `ConfigError` if a property is not defined, or says nothing of any state."""
+    """Raise a `ConfigError` if a property is not defined, or says nothing of any state, or if anything that is defined
+    is replaced.
+    """
+    for name in config.gives:
+        if name not in definitions.constants or name in definitions.bodies:
+            raise ConfigError(
+                f"{name} is no declared CONSTANT: with another in its place the modules do not say what is checked"
+            )
     for name in (config.specification, *config.invariants, *config.properties):
         if name not in definitions.bodies:
             raise ConfigError(f"{name} is not defined in the module")
@@ -133,6 +174,7 @@ def read_definitions(folder: Path, module: str) -> Definitions:
     """
     bodies: dict[str, str] = {}
     variables: set[str] = set()
+    constants: set[str] = set()
     places: dict[str, tuple[str, int, int]] = {}
     seen: set[str] = set()
     todo = [module]
@@ -151,12 +193,24 @@ def read_definitions(folder: Path, module: str) -> Definitions:
             todo += re.findall(r"\w+", extended)
         for declared in re.findall(r"^VARIABLES?\s+((?:\w+\s*,\s*)*\w+)", text, re.MULTILINE):
             variables |= set(re.findall(r"\w+", declared))
+        for declared in re.findall(rf"^CONSTANTS?\s+((?:{_CONSTANT}\s*,\s*)*{_CONSTANT})", text, re.MULTILINE):
+            constants |= set(re.findall(r"\w+", re.sub(r"\([^)]*\)", "", declared)))
         heads = list(re.finditer(r"^(\w+)(?:\([^)\n]*\))? *==", text, re.MULTILINE))
         for head, following in zip(heads, [*heads[1:], None], strict=True):
-            end = following.start() if following is not None else len(text)
+            end = _end(text, head.end(), following.start() if following is not None else len(text))
             bodies[head[1]] = text[head.end() : end]
             places[head[1]] = name, text.count("\n", 0, head.start()) + 1, text.count("\n", 0, end)
-    return Definitions(bodies, frozenset(variables), places)
+    return Definitions(bodies, frozenset(variables), places, frozenset(constants))
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Where the text of a definition ends: it begins at the start, and at the end begins the next."""
+    begun = start + len(text[start:end]) - len(text[start:end].lstrip())
+    for found in _END.finditer(text, begun + 1, end):  # an INSTANCE may be the text itself
+        let, closed = (len(re.findall(word, text[start : found.start()])) for word in (r"\bLET\b", r"\bIN\b"))
+        if found["indented"] is None or let <= closed:
+            return found.start()
+    return end
 
 
 def _blank(comment: re.Match[str]) -> str:

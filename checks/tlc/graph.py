@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,10 +24,11 @@ from slotcheck.checks.tlc.instance import (
     key_of_workload,
 )
 from slotcheck.checks.tlc.values import read_states
+from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.pymodel.subject import Calls, Subject
 from slotcheck.pymodel.workload import Action, Workload
 
-__all__ = ["Comparison", "Graph", "GraphFormError", "compare", "explored", "read_dot"]
+__all__ = ["Graph", "GraphComparison", "GraphFormError", "compare_graphs", "explored", "read_dot", "replayed"]
 
 _NODE = re.compile(r'^(-?\d+) \[label="(.*)"(,style = filled)?\];?$')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="(\w+)"')
@@ -47,6 +48,8 @@ _FIELDS = (
     "resizes",
     "more",
 )
+
+_OF_RUNS = {"progress", "phase", "token", "lent", "level", "parent", "children"}
 
 Edges: TypeAlias = dict[Key, dict[Action, Key]]
 
@@ -68,7 +71,7 @@ class Graph(NamedTuple):
 
 
 @dataclass
-class Comparison:
+class GraphComparison:
     """One configuration's graphs in several statements."""
 
     config: str
@@ -76,8 +79,8 @@ class Comparison:
     states: dict[str, int] = field(default_factory=dict)
     edges: dict[str, int] = field(default_factory=dict)
     instances: int = 0
-    #: The scenario in which they differ first, a shortest path to it, and who says what.
-    scenario: str | None = None
+    #: In which they differ first, a shortest path to it, and who says what.
+    instance: Instance | None = None
     path: tuple[Action, ...] = ()
     difference: str | None = None
 
@@ -85,6 +88,11 @@ class Comparison:
     def equal(self) -> bool:
         """Whether all said the same."""
         return self.difference is None and self.instances > 0
+
+    @property
+    def scenario(self) -> str | None:
+        """The scenario in which they differ first."""
+        return None if self.instance is None else self.instance.name
 
 
 def read_dot(path: Path) -> dict[Instance, Graph]:
@@ -146,9 +154,7 @@ def _graphs(
 
 def explored(instance: Instance, subject: Subject) -> Graph:
     """The graph of an instance under a subject, every interleaving, no symmetry."""
-    if isinstance(subject, RuleSubject):
-        subject = subject.declared(instance.scenario.levels)
-    workload = Workload(instance.scenario, Calls(subject), cap=instance.cap, relend=instance.relend, symmetry=False)
+    workload = _workload(instance, subject)
     (start,) = workload.initial()
     keys = {start: key_of_workload(workload, start)}
     edges: Edges = {}
@@ -164,9 +170,26 @@ def explored(instance: Instance, subject: Subject) -> Graph:
     return Graph(keys[start], edges)
 
 
-def compare(config: str, graphs: Mapping[str, Mapping[Instance, Graph]]) -> Comparison:
+def replayed(comparison: GraphComparison, subject: Subject) -> Trace | None:
+    """The path to the first difference, up to which they all agree, told under one of the subjects; None if there is
+    no difference.
+    """
+    instance, difference = comparison.instance, comparison.difference
+    if instance is None or difference is None:
+        return None
+    told = trace_of(_workload(instance, subject), comparison.path, "Graphs", difference)
+    return replace(told, subject=_and(list(comparison.states)))
+
+
+def _workload(instance: Instance, subject: Subject) -> Workload:
+    if isinstance(subject, RuleSubject):
+        subject = subject.declared(instance.scenario.levels)
+    return Workload(instance.scenario, Calls(subject), cap=instance.cap, relend=instance.relend, symmetry=False)
+
+
+def compare_graphs(config: str, graphs: Mapping[str, Mapping[Instance, Graph]]) -> GraphComparison:
     """Compare the graphs of several statements, instance by instance, the smallest first."""
-    found = Comparison(config)
+    found = GraphComparison(config)
     instances = sorted({instance for each in graphs.values() for instance in each}, key=lambda each: len(each.parent))
     found.instances = len(instances)
     for statement, each in graphs.items():
@@ -175,22 +198,22 @@ def compare(config: str, graphs: Mapping[str, Mapping[Instance, Graph]]) -> Comp
     for instance in instances:
         lacking = [statement for statement, each in graphs.items() if instance not in each]
         if lacking:
-            found.scenario, found.difference = instance.name, f"not in {' and '.join(lacking)}"
+            found.instance, found.difference = instance, f"not in {_and(lacking)}"
             return found
         here = {statement: each[instance] for statement, each in graphs.items()}
-        difference = _first_difference(here)
+        difference = _first_difference(here, instance.names)
         if difference is not None:
-            found.scenario = instance.name
+            found.instance = instance
             found.path, found.difference = difference
             return found
     return found
 
 
-def _first_difference(graphs: Mapping[str, Graph]) -> tuple[tuple[Action, ...], str] | None:
+def _first_difference(graphs: Mapping[str, Graph], names: list[str]) -> tuple[tuple[Action, ...], str] | None:
     """The first edge in which they differ, breadth first: a shortest path to it, and who says what."""
     firsts = {statement: graph.first for statement, graph in graphs.items()}
     if len(set(firsts.values())) > 1:
-        return (), f"the first states differ: {_who_says(firsts)}"
+        return (), f"the first states differ: {_who_says(firsts, names)}"
     (start,) = set(firsts.values())
     came: dict[Key, tuple[Key, Action] | None] = {start: None}
     todo = [start]
@@ -199,40 +222,64 @@ def _first_difference(graphs: Mapping[str, Graph]) -> tuple[tuple[Action, ...], 
         rows = {statement: graph.edges.get(key) for statement, graph in graphs.items()}
         row = one.edges.get(key)
         if row is None or any(other != row for other in rows.values()):
-            return (*_path(came, key),), _at_odds(rows)
+            return (*_path(came, key),), _at_odds(rows, names)
         for action, after in row.items():
             if after not in came:
                 came[after] = key, action
                 todo.append(after)
     beyond = [statement for statement, graph in graphs.items() if len(graph.edges) != len(came)]
-    return ((), f"{' and '.join(beyond)}: states that no path leads to") if beyond else None
+    return ((), f"{_and(beyond)}: states that no path leads to") if beyond else None
 
 
-def _at_odds(rows: Mapping[str, dict[Action, Key] | None]) -> str:
+def _at_odds(rows: Mapping[str, dict[Action, Key] | None], names: list[str]) -> str:
     actions = sorted({action for row in rows.values() for action in row or ()}, key=repr)
     for action in actions:
         leads = {statement: (row or {}).get(action) for statement, row in rows.items()}
         if len(set(leads.values())) > 1:
-            return f"then {' '.join(map(str, action))}: {_who_says(leads)}"
-    return f"states differ: {_who_says(rows)}"
+            return f"then {' '.join(map(str, action))}: {_who_says(leads, names)}"
+    return f"the state reached is not in {_and([statement for statement, row in rows.items() if row is None])}"
 
 
-def _who_says(says: Mapping[str, Any]) -> str:
+def _who_says(says: Mapping[str, Key | None], names: list[str]) -> str:
     """Who says what, those that agree together; of states only the fields in which they differ."""
-    groups: dict[Any, list[str]] = {}
+    groups: dict[Key | None, list[str]] = {}
     for statement, said in says.items():
         groups.setdefault(said, []).append(statement)
     states = [said for said in groups if said is not None]
-    fields = range(min(map(len, states), default=0))
-    differing = [at for at in fields if len({state[at] for state in states}) > 1]
+    facts = {state: dict(_facts(state, names)) for state in states}
+    differing = [what for what in facts[states[0]] if len({told[what] for told in facts.values()}) > 1]
     told = []
     for said, who in groups.items():
         if said is None:
             what = "no such step"
         else:
-            what = ", ".join(f"{_FIELDS[at]} {said[at]!r}" for at in differing) or "it may happen"
-        told.append(f"{' and '.join(who)}: {what}")
+            what = ", ".join(f"{fact} = {facts[said][fact]}" for fact in differing) or "it may happen"
+        told.append(f"{_and(who)}: {what}")
     return "; ".join(told)
+
+
+def _facts(state: Key, names: list[str]) -> Iterator[tuple[str, str]]:
+    """What a state says, fact by fact, with the runs by their names."""
+    for name, value in zip(_FIELDS, state, strict=False):
+        if name in _OF_RUNS:
+            for run, its in zip(names, value, strict=True):
+                yield f"{name} of {run}", _told(name, its, names)
+        else:
+            yield name, _told(name, value, names)
+
+
+def _told(name: str, value: Any, names: list[str]) -> str:
+    if name == "parent":
+        return names[value - 1] if value else "none"
+    if name in ("waiting", "children"):
+        return ", then ".join(names[run - 1] for run in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _path(came: Mapping[Key, tuple[Key, Action] | None], key: Key) -> Iterator[Action]:

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.report import trace_text, versions
-from slotcheck.checks.tlc.graph import Comparison
+from slotcheck.checks.tlc.graph import GraphComparison
 from slotcheck.checks.tlc.outcome import FAILED
 from slotcheck.checks.tlc.suite import ConfigResult, TlcReport
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["tlc_as_json", "tlc_as_text"]
+
+_STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNDETERMINED: "bold yellow"}
 
 
 def tlc_as_json(report: TlcReport, seconds: float | None) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def tlc_as_json(report: TlcReport, seconds: float | None) -> dict[str, Any]:
         "covered": _covered(report),
         "violations": [
             {
-                "scenario": part.trace and part.trace.scenario,
+                "scenario": _scenario(part),
                 "config": part.expected.name,
                 "invariant": _violated(part),
                 "message": "; ".join(part.why),
@@ -51,6 +52,13 @@ def tlc_as_json(report: TlcReport, seconds: float | None) -> dict[str, Any]:
     return told
 
 
+def _scenario(part: ConfigResult) -> str | None:
+    """In which it is violated; of graphs that differ, with its cap and relend."""
+    if part.graph is not None and part.graph.scenario is not None:
+        return part.graph.scenario
+    return None if part.trace is None else part.trace.scenario
+
+
 def _violated(part: ConfigResult) -> str:
     """What to name as violated: a property, the equality of the graphs, or what the manifest says."""
     if part.graph is not None and not part.graph.equal:
@@ -63,8 +71,8 @@ def _covered(report: TlcReport) -> dict[str, Any]:
     graphs = [part.graph for part in report.parts if part.graph is not None]
     return {
         "configs": len(ran),
-        "hold": sum(part.expected.property is None for part in ran),
-        "must_fail": sum(part.expected.property is not None for part in ran),
+        "configurations_that_hold": sum(part.expected.property is None for part in ran),
+        "configurations_that_must_fail": sum(part.expected.property is not None for part in ran),
         "distinct": sum(part.outcome.distinct for part in ran),
         "generated": sum(part.outcome.generated for part in ran),
         "graphs": len(graphs),
@@ -92,7 +100,7 @@ def _part(part: ConfigResult) -> dict[str, Any]:
     }
 
 
-def _graph(graph: Comparison) -> dict[str, Any]:
+def _graph(graph: GraphComparison) -> dict[str, Any]:
     return {
         "equal": graph.equal,
         "scenarios": graph.instances,
@@ -167,7 +175,12 @@ def _text(report: TlcReport, seconds: float | None) -> Iterator[RenderableType]:
         running = sum(part.seconds for part in report.parts)
         starting = sum(part.seconds_to_start for part in report.parts)
         took = f" in {seconds:.1f} s ({starting / running if running else 0:.0%} of TLC's time until its first state)"
-    yield Text.from_markup(
-        f"\n{escape(report.verdict.value)}: {covered['configs']} configurations, {covered['distinct']:,} states, "
-        f"{covered['graphs_equal']} of {covered['graphs']} graphs equal{took}"
-    )
+    told = [_counted(covered["configs"], "configuration"), _counted(covered["distinct"], "state")]
+    if covered["graphs"]:
+        told.append(f"{covered['graphs_equal']} of {_counted(covered['graphs'], 'graph')} equal")
+    yield Text(f"\nchecked: {', '.join(told) if covered['configs'] else 'nothing'}{took}")
+    yield Text(f"verdict: {report.verdict.value}", style=_STYLES[report.verdict])
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.tlc.behaviour import trace_of_outcome
 from slotcheck.checks.tlc.config import ConfigError
-from slotcheck.checks.tlc.graph import Comparison, GraphFormError, compare, explored, read_dot
+from slotcheck.checks.tlc.graph import GraphComparison, GraphFormError, compare_graphs, explored, read_dot, replayed
 from slotcheck.checks.tlc.manifest import Expected, differences
 from slotcheck.checks.tlc.outcome import FAILED, HOLDS, VIOLATED, Outcome
 from slotcheck.checks.tlc.run import MEMORY, Run, run_config
@@ -39,7 +39,7 @@ class ConfigResult:
     #: What differs from the manifest or between the graphs, or why nothing is known.
     why: list[str] = field(default_factory=list)
     trace: Trace | None = None
-    graph: Comparison | None = None
+    graph: GraphComparison | None = None
     seconds: float = 0.0
     seconds_to_start: float = 0.0
 
@@ -176,7 +176,7 @@ def _compare(result: ConfigResult, run: Run, subjects: Mapping[str, Subject]) ->
     statements = {SPECIFICATION: of_spec}
     for name, subject in subjects.items():
         statements[name] = {instance: explored(instance, subject) for instance in of_spec}
-    result.graph = compare(result.expected.name, statements)
+    result.graph = compare_graphs(result.expected.name, statements)
     if result.graph.equal:
         # The dump is TLC's, and so are the totals: one edge per step that it generated, first states aside.
         lost = run.outcome.generated - result.graph.instances - result.graph.edges[SPECIFICATION]
@@ -185,5 +185,7 @@ def _compare(result: ConfigResult, run: Run, subjects: Mapping[str, Subject]) ->
             result.why.append("the graph is not all that TLC says it searched")
         return
     result.verdict = Verdict.VIOLATED
-    path = ", ".join(" ".join(map(str, action)) for action in result.graph.path) or "at the start"
-    result.why.append(f"the graphs differ in {result.graph.scenario}: after {path}: {result.graph.difference}")
+    result.trace = next((replayed(result.graph, subject) for subject in subjects.values()), None)
+    path = ", ".join(" ".join(map(str, action)) for action in result.graph.path)
+    where = f"after {path}" if path else "at the start"
+    result.why.append(f"the graphs differ in {result.graph.scenario}: {where}: {result.graph.difference}")
