@@ -36,11 +36,9 @@ OF_EVERY_RULE = frozenset(
         "Answers",
         "NoDeadlock",
         "AllFinish",
+        "Diagnosis",
     }
 )
-
-#: Its reasons say the same.
-_SAID_OTHERWISE = "Diagnosis"
 
 HOLDS: tuple[Outcome, ...] = (("holds",),)
 
@@ -118,11 +116,13 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
         row.states += result.states
         row.edges += result.edges
         here = {_turned(tuple(reason.split())) for name in result.diagnoses for reason in name.split("; ")}
+        # The reasons say that it is stuck, and what is stuck does not finish.
         stuck = bool(here) or any(trace.invariant == "NoDeadlock" for trace in result.traces)
+        said_otherwise = {"Diagnosis", "AllFinish"} if stuck else {"Diagnosis"}
         for trace in result.traces:
             if not _counts(trace.invariant, rule, scenario, cap, result):
                 continue
-            if trace.invariant != "AllFinish" or not stuck:  # what is stuck does not finish: that is said
+            if trace.invariant not in said_otherwise:
                 here.add((trace.invariant,))
             if trace.invariant not in row.traces or len(trace) < len(row.traces[trace.invariant]):
                 row.traces[trace.invariant] = trace
@@ -139,8 +139,6 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
 
 def _counts(invariant: str, rule: str, scenario: Scenario, cap: int, result: PartResult) -> bool:
     """Whether what the exploration of a part found violated is a fault of this rule."""
-    if invariant == _SAID_OTHERWISE:
-        return False
     if rule.startswith("lend"):
         return True
     if invariant == "InFlightWithinCapTimesLevels":
