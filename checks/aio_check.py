@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from slotcheck.checks.aio_callers import judge_callers
 from slotcheck.checks.aio_loop import StepLoop
 from slotcheck.checks.aio_outcome import judge_outcome
 from slotcheck.checks.aio_programs import Port, Program, Stage
@@ -116,7 +117,7 @@ def play(program: Program, port: Port, acts: Sequence[Act] = (), *, record: bool
     told: list[str] = []
     alive: list[tuple[int, ...]] = []
     with loop.running():
-        stage = Stage(program, port, loop, tell=tell)
+        stage = Stage(program, port, loop, reads=not acts, tell=tell)
         watch = stage.watch
         made = loop.made
         while not loop.idle():
@@ -145,6 +146,7 @@ def _do(act: Act, stage: Stage, cancelled: list[asyncio.Task[Any]]) -> str:
     if act.verb == "resize":
         try:
             stage.pool.resize(act.what)
+            watch.resized(act.what)
         except Exception as error:
             watch.fault("ErrorsDelivered", f"resize({act.what}) raised {type(error).__name__}: {error}")
         return f"cap := {act.what} {when}"
@@ -214,16 +216,22 @@ class _Checking:
         #: For each invariant that is violated the smallest way to see it: fewest acts, then fewest callbacks.
         self.found: dict[str, tuple[int, int, tuple[Act, ...]]] = {}
         self.done: list[tuple[Act, ...]] = []
-        self.warned = ""
+        #: Messages of faults that no run of the program has.
+        self.beside: dict[str, str] = {}
 
     def all(self) -> None:
         """Run it in every way."""
-        result, pairs = self.result, self.ways.pairs
+        program, result, pairs = self.program, self.result, self.ways.pairs and not self.program.base
         alone = self.run((), record=self.ways.cancels)
         result.steps = alone.steps
         result.most_executing, result.most_in_flight = alone.most_executing, alone.most_in_flight
         singles = [(act, self.run((act,), record=pairs)) for act in _cancels(alone.alive, 0)]
         result.cancels += len(singles)
+        if program.cap == len(program.runs) == 1 and not (program.raises or program.resize):
+            refused = judge_callers(self.port)  # about no program: once for each form is enough
+            if refused is not None:
+                self.found["OthersRefused"] = 0, 0, ()
+                self.beside["OthersRefused"] = refused
         if self.ways.resizes and self.program.raises is None and self.program.resize is None:
             for act in _resizes(self.program.cap, alone.steps):
                 self.run((act,))
@@ -252,7 +260,7 @@ class _Checking:
         program = self.program
         for invariant, (_, _, acts) in self.found.items():
             played = play(program, self.port, acts, tell=True)
-            message, step = played.faults.get(invariant, (self.warned, played.steps))
+            message, step = played.faults.get(invariant, (self.beside.get(invariant, ""), played.steps))
             events = tuple(event for at, event in played.events if at <= step)
             self.result.traces.append(_trace(self.port, program, invariant, message, played.acts, events))
 
@@ -267,7 +275,7 @@ class _Checking:
             gc.collect()
             if told:
                 self.found["NothingHidden"] = len(acts), played.steps, acts
-                self.warned = f"a warning: {told[0].message}"
+                self.beside["NothingHidden"] = f"a warning: {told[0].message}"
                 return
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from slotcheck.checks.aio_programs import Stage
-from slotcheck.checks.aio_watch import Boom
+from slotcheck.checks.aio_watch import BaseBoom, Boom
 
 __all__ = ["judge_outcome"]
 
@@ -87,14 +87,15 @@ class _Outcome:
 
     def _only_what_was_raised(self, name: str, error: BaseException) -> None:
         for one in _plain_errors(error):
-            by = one.args[0] if isinstance(one, Boom) else None
+            by = one.args[0] if isinstance(one, Boom | BaseBoom) else None
             if by is None:
                 self.watch.fault(
                     "ErrorsDelivered", f"{name} ended with {type(one).__name__}: {one}, which no body raised"
                 )
             elif name not in ("main", by, *self.above(by)):
                 self.watch.fault("ErrorsDelivered", f"{name} ended with what {by} raised, which is not below it")
-        if isinstance(error, BaseExceptionGroup) and (not self.form.grouped or not isinstance(error, ExceptionGroup)):
+        plain = self.stage.program.base or isinstance(error, ExceptionGroup)
+        if isinstance(error, BaseExceptionGroup) and (not self.form.grouped or not plain):
             self.watch.fault("ErrorsDelivered", f"{name} ended with a {type(error).__name__}: {error}")
 
     def _handed_on(self, child: str, parent: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.generated import forests
 from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.scenario import RunSpec
+from slotlending.order import FEWEST_HELD, FIFO, OLDEST, SERVED
 
 __all__ = ["FORMS", "LONG_WAIT", "Form", "Port", "Program", "Stage", "programs_of"]
 
@@ -44,10 +46,19 @@ class Form(NamedTuple):
     spawn_waits: bool = False
     #: Whether the pool tells of long waits. No time passes, so its timers must all be gone in the end.
     tells_long_waits: bool = False
+    #: Order and tie that the pool is made with, where not the default ones.
+    order: str = FEWEST_HELD
+    tie: str = SERVED
+    #: Who is given a job: "roots", the children after the first ("others"), or nobody.
+    jobs: str = "nobody"
+    #: Whether a first child below another child asks with parent=None.
+    parts: bool = False
 
 
 #: Seconds.
 LONG_WAIT = 60.0
+
+_BASE_RUNS = 2  # programs of up to so many runs show what becomes of an error that is no Exception
 
 FORMS: dict[str, Form] = {
     form.name: form
@@ -55,14 +66,41 @@ FORMS: dict[str, Form] = {
         Form("gather", "async with pool, children under asyncio.gather", grouped=False),
         Form("tasks", "async with pool, children in an asyncio.TaskGroup"),
         Form("inline", "async with pool, children one after the other in the same task"),
-        Form("start", "groups of the pool, children by start: admitted before there is a task", spawn_waits=True),
-        Form("soon", "groups of the pool, children by start_soon"),
         Form(
-            "shared", "one group of the pool for each root: runs start their children there", "root", spawn_waits=True
+            "start",
+            "groups of the pool, children by start: admitted before there is a task; some are given jobs",
+            spawn_waits=True,
+            jobs="others",
         ),
-        Form("hand", "ask and finish by hand, the parent named; the pool tells of long waits", tells_long_waits=True),
-        Form("try", "try_ask in a loop and a with block, children in an asyncio.TaskGroup"),
-        Form("apart", "async with pool.slot, parents that end before their children", "nobody", grouped=False),
+        Form("soon", "groups of the pool, children by start_soon; some are given jobs", jobs="others"),
+        Form(
+            "shared",
+            "one group of the pool for each root, which is given a job: runs start their children there",
+            "root",
+            spawn_waits=True,
+            jobs="roots",
+        ),
+        Form(
+            "hand",
+            "ask and finish by hand, parents and jobs named; first come, first served; the pool tells of long waits",
+            tells_long_waits=True,
+            order=FIFO,
+            jobs="roots",
+        ),
+        Form(
+            "try",
+            "try_ask in a loop and a with block, children in an asyncio.TaskGroup, some named their parents and jobs",
+            tie=OLDEST,
+            jobs="roots",
+        ),
+        Form(
+            "apart",
+            "async with pool.slot, parents that end before their children; jobs given, and some ask with parent=None",
+            "nobody",
+            grouped=False,
+            jobs="roots",
+            parts=True,
+        ),
     )
 }
 
@@ -77,6 +115,8 @@ class Program:
     form: str
     #: The run whose body raises.
     raises: str | None = None
+    #: Whether what it raises is no Exception.
+    base: bool = False
     #: A cap that the first run to work sets at once, and takes back at its end.
     resize: int | None = None
     #: Whether tasks start eagerly.
@@ -90,7 +130,8 @@ class Program:
     @property
     def name(self) -> str:
         """The forest, the form, and what is out of the ordinary."""
-        more = f", {self.raises} raises" if self.raises else f", cap := {self.resize}" if self.resize else ""
+        raises = f", {self.raises} raises{' a BaseException' if self.base else ''}"
+        more = raises if self.raises else f", cap := {self.resize}" if self.resize else ""
         return f"{self.tree} {self.form}{more}{', eager tasks' if self.eager else ''}"
 
     @property
@@ -125,6 +166,36 @@ class Program:
         return waiters
 
     @cached_property
+    def lenders(self) -> dict[str, str | None]:
+        """Under which run each asks, as long as that is in flight."""
+        lenders = dict(self.parents)
+        if FORMS[self.form].parts:
+            for run, parent in self.parents.items():
+                if parent is not None and self.parents[parent] is not None and run == self.children[parent][0]:
+                    lenders[run] = None
+        return lenders
+
+    @cached_property
+    def given_jobs(self) -> dict[str, tuple[str, ...]]:
+        """The jobs that runs are given when they ask."""
+        who = FORMS[self.form].jobs
+        return {
+            run: ("jobs", run)
+            for run, parent in self.parents.items()
+            if (who == "roots" and parent is None)
+            or (who == "others" and parent is not None and run != self.children[parent][0])
+        }
+
+    @cached_property
+    def jobs(self) -> dict[str, tuple[str, ...]]:
+        """The job that each run is to belong to: the one it is given, else its parent's, else one of its own (R2)."""
+        jobs: dict[str, tuple[str, ...]] = {}
+        for run, parent in self.parents.items():
+            inherited = (run,) if parent is None or self.lenders[run] is None else jobs[parent]
+            jobs[run] = self.given_jobs.get(run, inherited)
+        return jobs
+
+    @cached_property
     def levels(self) -> int:
         """The levels of the forest."""
         levels: dict[str | None, int] = {None: 0}
@@ -151,6 +222,8 @@ def programs_of(runs: int, forms: tuple[str, ...] = tuple(FORMS), *, eager: bool
         for program in plain:
             for run in program.runs:
                 yield replace(program, raises=run.name)
+                if runs <= _BASE_RUNS:
+                    yield replace(program, raises=run.name, base=True)
             yield replace(program, resize=1 if cap > 1 else 2)
 
 
@@ -167,28 +240,39 @@ class Stage:
         program: what runs.
         port: what it runs on.
         loop: which is the running loop now.
+        reads: whether what the pool tells of itself is judged too.
         tell: whether the watch keeps events in words.
     """
 
-    def __init__(self, program: Program, port: Port, loop: StepLoop, *, tell: bool = False) -> None:
+    def __init__(
+        self, program: Program, port: Port, loop: StepLoop, *, reads: bool = False, tell: bool = False
+    ) -> None:
         self.program = program
         self.port = port
         self.form = FORMS[program.form]
         options: dict[str, Any] = {"relend": True} if program.relend else {}
+        if self.form.order != FEWEST_HELD:
+            options["order"] = self.form.order
+        if self.form.tie != SERVED:
+            options["tie"] = self.form.tie
         if self.form.tells_long_waits:
             options |= {"long_wait": LONG_WAIT, "on_long_wait": lambda _: None}
         self.pool = port.cls(program.cap, **options)
         self.children = program.children
         self.watch = Watch(
             loop,
-            self.pool.core,
+            self.pool,
             cap=program.cap,
             levels=program.levels,
             most=program.most,
             parents=program.parents,
+            lenders=program.lenders,
+            jobs=program.jobs,
             spawn_waits=self.form.spawn_waits,
+            reads=reads,
             tell=tell,
         )
+        self.watch.made_with(program.cap, self.form.order, self.form.tie, program.relend)
         #: The task of each run, once it is known.
         self.tasks: dict[str, asyncio.Task[Any]] = {}
         self.main = loop.create_task(self._main(), name="main")
@@ -240,7 +324,7 @@ class Stage:
                     self._maybe_raise(name)
 
     async def _apart(self, name: str) -> None:
-        async with self.pool.slot(name):
+        async with self.pool.slot(name, **self._asks(name)):
             with self._body(name):
                 await self._work(name)
                 self.watch.pause(name)
@@ -253,7 +337,7 @@ class Stage:
                 self._maybe_raise(name)
 
     async def _hand(self, name: str, parent: Any = None) -> None:
-        run = await self.pool.ask(name, parent=parent)
+        run = await self.pool.ask(name, parent=parent, **self._asks(name))
         try:
             with self._body(name):
                 await self._work(name)
@@ -261,12 +345,20 @@ class Stage:
         finally:
             run.finish()
 
-    async def _try(self, name: str) -> None:
-        while (run := self.pool.try_ask(name)) is None:
+    async def _try(self, name: str, **parent: Any) -> None:
+        while (run := self.pool.try_ask(name, **parent, **self._asks(name))) is None:
             await asyncio.sleep(0)
         with run, self._body(name):
             await self._work(name)
-            await self._in_task_group(name, self._try)
+            if self.children[name]:
+                with self._waiting(name):
+                    async with asyncio.TaskGroup() as group:
+                        for place, child in enumerate(self.children[name]):
+                            if place == 0:  # in a context without a run: only what it names can be its parent
+                                self._spawn(child, self._try(child, parent=run), group, context=Context())
+                            else:
+                                self._spawn(child, self._try(child), group)
+                        self._maybe_raise(name)
 
     async def _in_task_group(self, name: str, body: Callable[[str], Awaitable[None]]) -> None:
         if self.children[name]:
@@ -280,7 +372,7 @@ class Stage:
         """A root in the forms with groups: slot and group in one."""
         tasks: list[asyncio.Task[Any]] = []
         try:
-            async with self.pool.group(name) as group:
+            async with self.pool.group(name, **self._asks(name)) as group:
                 with self._body(name):
                     await self._work(name)
                     self.watch.pause(name)
@@ -312,11 +404,11 @@ class Stage:
     async def _fill(self, name: str, group: Any, tasks: list[asyncio.Task[Any]]) -> None:
         for child in self.children[name]:
             if self.form.waiter == "root":
-                task = await group.start(self._shared, child, group, tasks, name=child)
+                task = await group.start(self._shared, child, group, tasks, name=child, **self._asks(child))
             elif self.form.spawn_waits:
-                task = await group.start(self._start, child, name=child)
+                task = await group.start(self._start, child, name=child, **self._asks(child))
             else:
-                task = group.start_soon(self._soon, child, name=child)
+                task = group.start_soon(self._soon, child, name=child, **self._asks(child))
             tasks.append(task)
             self.tasks[child] = task
             self.watch.owner(child, task)
@@ -325,9 +417,18 @@ class Stage:
 
     # -- what bodies do ------------------------------------------------------------------------------------------
 
-    def _spawn(self, name: str, body: Any, group: asyncio.TaskGroup | None = None) -> asyncio.Task[Any]:
+    def _asks(self, name: str) -> dict[str, Any]:
+        """What the run is given when it asks, beside its name."""
+        options: dict[str, Any] = {}
+        if name in self.program.given_jobs:
+            options["job"] = self.program.given_jobs[name]
+        if self.program.lenders[name] != self.program.parents[name]:
+            options["parent"] = None
+        return options
+
+    def _spawn(self, name: str, body: Any, group: asyncio.TaskGroup | None = None, **options: Any) -> asyncio.Task[Any]:
         make = asyncio.create_task if group is None else group.create_task
-        task = make(body, name=name)
+        task = make(body, name=name, **options)
         self.tasks[name] = task
         if self.form.waiter == "nobody":
             task.add_done_callback(_look_at)
@@ -349,19 +450,23 @@ class Stage:
 
     async def _work(self, name: str) -> None:
         """A piece of work, in which others can go on. A leaf that raises does so here, a parent among its children."""
-        first = self.program.resize is not None and name == self.program.runs[0].name
-        if first:
-            self.pool.resize(self.program.resize)
+        first = name == self.program.runs[0].name
+        if first and self.program.resize is not None:
+            self._resize(self.program.resize)
         await asyncio.sleep(0)
-        if first:
-            self.pool.resize(self.program.cap)
+        if first and self.program.resize is not None:
+            self._resize(self.program.cap)
         if not self.children[name]:
             await asyncio.sleep(0)  # long enough for others to queue, and for one of those to be cancelled
             self._maybe_raise(name)
 
+    def _resize(self, cap: int) -> None:
+        self.pool.resize(cap)
+        self.watch.resized(cap)
+
     def _maybe_raise(self, name: str) -> None:
         if name == self.program.raises:
-            raise self.watch.raises(name)
+            raise self.watch.raises(name, base=self.program.base)
 
     def _judge_left(self, name: str, tasks: list[asyncio.Task[Any]]) -> None:
         alive = [task.get_name() for task in tasks if not task.done()]

@@ -20,7 +20,7 @@ from slotcheck.pymodel.rules import Run, State
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.subject import Reply
 
-__all__ = ["LATE_CHILD", "PORT_INVARIANTS", "PORT_WITNESSES", "TWO_WOKEN", "Boom", "Watch", "plain_name"]
+__all__ = ["LATE_CHILD", "PORT_INVARIANTS", "PORT_WITNESSES", "TWO_WOKEN", "BaseBoom", "Boom", "Watch", "plain_name"]
 
 #: What must hold of a port, beside the state invariants of its core. In the order in which a fault is told.
 PORT_INVARIANTS: dict[str, str] = {
@@ -30,6 +30,10 @@ PORT_INVARIANTS: dict[str, str] = {
     "NoSlotLost": "a run with a slot belongs to a task that lives, and in the end no run is known and no slot is out",
     "AdmissionBeforeSpawn": "with start a run is admitted before it has a task, and at most one child of a run waits",
     "CallsAllowed": "the port makes no call that its core refuses",
+    "AsksAsDemanded": "each run asks with the parent and the job that the program gives it, or by R2 without them",
+    "CapAndOrderAsGiven": "the core has the cap, order, tie and relend that the pool was made with or resized to",
+    "CountsTold": "statistics and held tell what is so in the core",
+    "OthersRefused": "calls from another thread, from another loop or without one are refused, and change nothing",
     "GroupWaits": "a group is left only when all its tasks have ended",
     "NoTaskLeft": "when nothing is ready any more, every task has ended and no timer is set",
     "ErrorsDelivered": "what a body raises reaches the root, in the form of its construct, and nothing else is raised",
@@ -63,6 +67,10 @@ class Boom(Exception):
     """What a body raises."""
 
 
+class BaseBoom(BaseException):
+    """What a body raises that no `except Exception` sees."""
+
+
 class _Seen:
     """What is known of one run."""
 
@@ -86,29 +94,36 @@ class Watch:
 
     Args:
         loop: what it runs on.
-        core: the port's core. Its class is exchanged for one that tells its calls to this watch.
+        pool: what the program uses. The class of its core is exchanged for one that tells its calls to this watch.
         cap: the cap it begins with.
         levels: the levels of the program's forest.
         most: the most runs that can be in flight at once while nothing is resized.
         parents: the parent of each run of the program.
+        lenders: the run under which each is to ask, as long as that is in flight.
+        jobs: the job that each is to belong to.
         spawn_waits: whether a child's task is made only once the child is admitted.
+        reads: whether what the pool tells of itself is judged too.
         tell: whether events are kept in words.
     """
 
     def __init__(
         self,
         loop: StepLoop,
-        core: Any,
+        pool: Any,
         *,
         cap: int,
         levels: int,
         most: int,
         parents: Mapping[str, str | None],
+        lenders: Mapping[str, str | None],
+        jobs: Mapping[str, tuple[str, ...]],
         spawn_waits: bool = False,
+        reads: bool = False,
         tell: bool = False,
     ) -> None:
         self.loop = loop
-        self.core = core
+        self.pool = pool
+        self.core = core = pool.core
         #: What is wrong, by invariant: the first fault of each, and the callback after which it was seen.
         self.faults: dict[str, tuple[str, int]] = {}
         #: What happened, in words, and in which callback.
@@ -129,6 +144,10 @@ class Watch:
         self._most = most
         self._levels = levels
         self._parents = parents
+        self._lenders = lenders
+        self._demanded = jobs
+        self._unjudged: set[str] = set()  # those that asked in this callback
+        self._reads = reads
         self._asked_levels = 0
         self.runs: dict[str, _Seen] = {}
         self._names: dict[Hashable, str] = {}
@@ -199,11 +218,25 @@ class Watch:
         self._inside.discard(name)
         self.runs[name].left += 1
 
-    def raises(self, name: str) -> Boom:
+    def raises(self, name: str, *, base: bool = False) -> Boom | BaseBoom:
         """What the body of this run raises now."""
         self.say(f"{name} raises")
         self.raised.append(name)
-        return Boom(name)
+        return BaseBoom(name) if base else Boom(name)
+
+    def made_with(self, *options: Any) -> None:
+        """The pool was made with this cap, order, tie and relend."""
+        state = self.core.snapshot()
+        found = state.cap, state.order, state.tie, state.relend
+        if found != options:
+            told = "cap, order, tie and relend"
+            self.fault("CapAndOrderAsGiven", f"{told} are {options} where the pool is made, and {found} in the core")
+
+    def resized(self, cap: int) -> None:
+        """The cap was changed, just now."""
+        found = self.core.statistics().cap
+        if found != cap:
+            self.fault("CapAndOrderAsGiven", f"the cap is {found} after resize({cap})")
 
     def _at_work(self, name: str) -> None:
         self._executing.add(name)
@@ -235,8 +268,14 @@ class Watch:
                 level = 1 if lender is None else self.runs[lender].level + 1 if lender in self.runs else 1
                 self._asked_levels = max(self._asked_levels, level)
                 self.runs[name] = _Seen(lender, level, asyncio.current_task(self.loop))
-                if lender is None and self._parents.get(name) is not None:
+                self._unjudged.add(name)
+                demanded = self._lenders.get(name)
+                if demanded is not None and demanded not in self._open:
+                    demanded = None
                     self.witnessed.add(LATE_CHILD)
+                if lender != demanded:
+                    told = f"{name} asks {_under(lender)}, but it must ask {_under(demanded)}"
+                    self.fault("AsksAsDemanded", told)
         elif verb == "resize":
             self.cap = args["cap"]
             self.highest_cap = max(self.highest_cap, self.cap)
@@ -307,6 +346,18 @@ class Watch:
         for name, message in _bad_state(state, self._asked_levels, self.resizes, self._most, self.cap):
             self.fault(name, message)
         phases = {run.run: run.phase for run in state.runs}
+        if self._unjudged:  # a job is fixed when its run asks
+            jobs = {run.run: run.job for run in state.runs if run.run in self._unjudged}
+            self._unjudged.clear()
+            for name, job in jobs.items():
+                if job != self._demanded.get(name):
+                    told = f"{name} is in the job {job}, but it must be in {self._demanded.get(name)}"
+                    self.fault("AsksAsDemanded", told)
+        if self._reads:
+            try:
+                self._judge_told()
+            except Exception as error:
+                self.fault("CountsTold", f"statistics() or held() raises {type(error).__name__}: {error}")
         if "parked" in phases.values():
             self.witnessed.add("a parked slot")
         for name in self._inside:
@@ -320,6 +371,23 @@ class Watch:
                 if len(of_one) > 1:
                     told = f"{' and '.join(of_one)} wait, all of them children of {run.parent}"
                     self.fault("AdmissionBeforeSpawn", told)
+
+    def _judge_told(self) -> None:
+        """What the pool tells of itself."""
+        pool, core = self.pool, self.core
+        told, counts = pool.statistics(), core.statistics()
+        if told[:6] != counts:
+            self.fault("CountsTold", f"statistics() tells {tuple(told[:6])}, but in the core it is {tuple(counts)}")
+        states = core.snapshot()
+        borrowers = {(run.run, run.token) for run in states.runs if run.phase == "in_flight"}
+        if set(told.borrowers) != borrowers or len(told.borrowers) != len(borrowers):
+            self.fault("CountsTold", f"the borrowers are not {', '.join(self._name(run) for run, _ in told.borrowers)}")
+        if told.waiters != states.waiting:
+            self.fault("CountsTold", f"those who wait are not {', '.join(map(self._name, told.waiters))}")
+        for job in {(), *(run.job for run in states.runs)}:
+            held = pool.held(job)
+            if held != core.held(job):
+                self.fault("CountsTold", f"held({self._path(job)}) tells {held}, but it is {core.held(job)}")
 
     def view(self) -> State:
         """The core's state, its runs by name."""
@@ -397,6 +465,10 @@ class Watch:
         if seen.entered:
             return f"{run} waits for ever in its body"
         return f"{run} has a slot, but was never woken" if seen.granted else f"{run} waits for its slot for ever"
+
+
+def _under(lender: str | None) -> str:
+    return "without a parent" if lender is None else f"under {lender}"
 
 
 def plain_name(run: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from slotcheck.checks.aio_callers import judge_callers
 from slotcheck.checks.aio_check import Act, Ways, check_program, check_programs, play
 from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.aio_programs import FORMS, Port, Program, programs_of
@@ -32,7 +33,7 @@ def program(runs: int, form: str, tree: str, cap: int = 1, **odd: Any) -> Progra
         one
         for one in programs_of(runs, (form,))
         if (one.tree, one.cap, one.relend) == (tree, cap, False)
-        and (one.raises, one.resize) == (odd.get("raises"), odd.get("resize"))
+        and (one.raises, one.base, one.resize) == (odd.get("raises"), odd.get("base", False), odd.get("resize"))
     ]
     return found
 
@@ -117,6 +118,40 @@ def test_what_happens_is_told_in_the_words_of_the_rules() -> None:
     ]
     assert played.acts == ["cancel the task of b before callback 4"]
     assert played.faults == {}
+
+
+def test_every_run_is_to_ask_with_what_its_program_gives_it() -> None:
+    shared = program(3, "shared", "a(b c)")
+    assert shared.jobs == {"a": ("jobs", "a"), "b": ("jobs", "a"), "c": ("jobs", "a")}
+    start = program(3, "start", "a(b c)")
+    assert start.jobs == {"a": ("a",), "b": ("a",), "c": ("jobs", "c")}
+    apart = program(3, "apart", "a(b(c))")
+    assert apart.lenders == {"a": None, "b": "a", "c": None}
+    assert apart.jobs == {"a": ("jobs", "a"), "b": ("jobs", "a"), "c": ("c",)}
+
+
+def test_an_error_that_is_no_exception_goes_the_same_way() -> None:
+    for form in FORMS:
+        for run in "ab":
+            result = check_program(program(2, form, "a(b)", raises=run, base=True), AIO, Ways(resizes=False))
+            assert result.traces == [], form
+
+
+def test_calls_from_elsewhere_are_refused() -> None:
+    assert judge_callers(AIO) is None
+    assert judge_callers(faulty("NoThreadCheck")) == "from another thread try_ask is not refused"
+
+    class Crashes(aio.Pool):
+        """Refuses in its own way."""
+
+        def _check_caller(self, *, leaving: bool = False) -> None:
+            if self._loop is None:
+                super()._check_caller(leaving=leaving)
+            elif asyncio._get_running_loop() is None:
+                raise KeyError("no loop")
+
+    told = judge_callers(Port("x", Crashes, aio.current_run))
+    assert told == "from another thread try_ask raises KeyError: 'no loop', and no WrongThread"
 
 
 # -- what is wrong is found --------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from slotlending import aio
-from slotlending.aio import Group, Pool, Run
+from slotlending.aio import Group, Pool, Run, Statistics
+from slotlending.aio_run import INNERMOST, Slot, find
 from slotlending.errors import Refused
 from slotlending.snapshot import IN_FLIGHT, WAITING, Grant
 
@@ -235,6 +236,94 @@ class ChildrenAskForNothing(FaultyPort):
     def _finish(self, run: Run) -> None:
         if run.phase == IN_FLIGHT:
             super()._finish(run)
+
+
+class IgnoresJob(FaultyPort):
+    mistake = "the job that a run is given is dropped: it belongs to that of its parent, or to one of its own"
+    caught_by = "AsksAsDemanded"
+
+    def _asked(self, run: Run, name: str | None, parent: Any, job: Any, **options: Any) -> bool:
+        return super()._asked(run, name, parent, None, **options)
+
+
+class LateChildLosesJob(FaultyPort):
+    mistake = "a child that asks when its parent has ended is in a job of its own, and not in its parent's"
+    caught_by = "AsksAsDemanded"
+
+    def _asked(self, run: Run, name: str | None, parent: Any, job: Any, **options: Any) -> bool:
+        around = find(self)
+        if parent is INNERMOST and around is not None and around.phase != IN_FLIGHT:
+            parent = None
+        return super()._asked(run, name, parent, job, **options)
+
+
+class ParentOptionIgnored(FaultyPort):
+    mistake = "the parent that a run is given is ignored: it asks below the innermost run"
+    caught_by = "AsksAsDemanded"
+
+    def slot(self, name: str | None = None, *, parent: object = None, job: Any = None) -> Slot:
+        """As for any port, but for the parent."""
+        return super().slot(name, job=job)
+
+    def try_ask(self, name: str | None = None, *, parent: object = None, job: Any = None) -> Run | None:
+        """As for any port, but for the parent."""
+        return super().try_ask(name, job=job)
+
+
+class LowersWhenIdle(FaultyPort):
+    mistake = "the cap is lowered only where no more slots than that are out, and else left as it was"
+    caught_by = "CapAndOrderAsGiven"
+
+    def resize(self, cap: int) -> None:
+        if self.core.statistics().taken <= cap:
+            super().resize(cap)
+
+
+class IgnoresLowering(FaultyPort):
+    mistake = "the cap can be raised, and is never lowered"
+    caught_by = "CapAndOrderAsGiven"
+
+    def resize(self, cap: int) -> None:
+        super().resize(max(cap, self.core.statistics().cap))
+
+
+class IgnoresOrder(FaultyPort):
+    mistake = "whatever order and tie the pool is made with, it has the default ones"
+    caught_by = "CapAndOrderAsGiven"
+
+    def __init__(self, cap: int, *, order: str = "", tie: str = "", **options: Any) -> None:
+        super().__init__(cap, **options)
+
+
+class ForgetsOnBaseException(FaultyPort):
+    mistake = "the slot is given back where a block ends well, by an Exception or a cancel, but by nothing else"
+    caught_by = "NoSlotLost"
+
+    async def __aexit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        if kind is None or issubclass(kind, Exception | asyncio.CancelledError):
+            await self._end_by_hand()
+
+
+class StatisticsLies(FaultyPort):
+    mistake = "statistics names nobody, and held counts the slots of all jobs for each"
+    caught_by = "CountsTold"
+
+    def statistics(self) -> Statistics:
+        """As for any port, but of nobody."""
+        return super().statistics()._replace(borrowers=(), waiters=())
+
+    def held(self, job: Any) -> int:
+        """As for any port, but of all jobs."""
+        return super().held(())
+
+
+class NoThreadCheck(FaultyPort):
+    mistake = "once a pool belongs to a loop, calls from anywhere are let through"
+    caught_by = "OthersRefused"
+
+    def _check_caller(self, *, leaving: bool = False) -> None:
+        if self._loop is None:
+            super()._check_caller(leaving=leaving)
 
 
 #: All of them, by name.
