@@ -22,6 +22,7 @@ __all__ = ["comparison_as_json", "comparison_as_text"]
 _SHORT = {
     "holds": "ok",
     "NoDeadlock": "D",
+    "AllFinish": "L",
     "CapRespected": "C",
     "InFlightWithinCapTimesLevels": "F",
     "cycle": "O",
@@ -32,6 +33,7 @@ _SHORT = {
 _LEGEND = (
     "ok  nothing of what follows",
     "D   deadlock (NoDeadlock): stuck, though every wait is for runs below",
+    "L   livelock (AllFinish): goes round for ever, though every step that can happen does at last",
     "C   more slots out than the cap (CapRespected)",
     "F   more runs in flight than cap x levels (InFlightWithinCapTimesLevels)",
     "O   stuck in a circle of waits that no rule here promises to meet",
@@ -127,6 +129,8 @@ def _trace(trace: Trace, title: str | None = None) -> RenderableType:
     head = title or f"{trace.invariant} is violated by {trace.subject}"
     lines = [f"{head}: {trace.tree}, cap {trace.cap}{', relend' if trace.relend else ''}"]
     lines += [f"  {at}. {event}" for at, event in enumerate(trace.events, 1)]
+    if trace.circle:
+        lines += ["  and then for ever:", *[f"    {event}" for event in trace.circle]]
     return Text("\n".join([*lines, f"  {trace.message}"]))
 
 

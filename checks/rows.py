@@ -8,17 +8,20 @@ theirs to keep.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from slotcheck.checks.check import SCRIPT_NOT_DONE, Part, PartResult, check_part, ledger_for
 from slotcheck.checks.designs import DESIGNS, subject_of
+from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.processes import time_left
 from slotcheck.checks.subject import AnySubject, resolve_subject
-from slotcheck.checks.trace import Trace
+from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.pymodel.explore import Limits
 from slotcheck.pymodel.scenario import Scenario
+from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
 __all__ = ["OF_EVERY_RULE", "Outcome", "Row", "explore_row", "rows_of", "told"]
 
@@ -39,6 +42,8 @@ OF_EVERY_RULE = frozenset(
         "Diagnosis",
     }
 )
+
+_IN_FLIGHT = "InFlightWithinCapTimesLevels"
 
 HOLDS: tuple[Outcome, ...] = (("holds",),)
 
@@ -122,6 +127,8 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
         for trace in result.traces:
             if not _counts(trace.invariant, rule, scenario, cap, result):
                 continue
+            if trace.invariant == _IN_FLIGHT and not judged_all:
+                trace = _way_beyond(part, ledger)
             if trace.invariant not in said_otherwise:
                 here.add((trace.invariant,))
             if trace.invariant not in row.traces or len(trace) < len(row.traces[trace.invariant]):
@@ -141,13 +148,38 @@ def _counts(invariant: str, rule: str, scenario: Scenario, cap: int, result: Par
     """Whether what the exploration of a part found violated is a fault of this rule."""
     if rule.startswith("lend"):
         return True
-    if invariant == "InFlightWithinCapTimesLevels":
+    if invariant == _IN_FLIGHT:
         # Where slots have no chains, the slots taken say nothing of what is in flight: the bound is the cap's.
-        caps = [cap, *(act.cap for act in (*scenario.environment, *scenario.script) if act.cap is not None)]
-        return result.most_in_flight > max(caps) * scenario.levels
+        return result.most_in_flight > _highest_cap(scenario, cap) * scenario.levels
     if invariant == "CapRespected" and subject_of(rule).conduct.by_level:
         return False  # its cap is that of each level, and it sees to that itself
     return invariant in OF_EVERY_RULE
+
+
+def _highest_cap(scenario: Scenario, cap: int) -> int:
+    return max([cap, *(act.cap for act in (*scenario.environment, *scenario.script) if act.cap is not None)])
+
+
+def _way_beyond(part: Part, ledger: Ledger) -> Trace:
+    """The shortest way to more runs in flight than the cap allows, which is known to be there."""
+    scenario, cap = part.scenario, _highest_cap(part.scenario, part.cap)
+    workload = Workload(scenario, ledger.calls, cap=part.cap, relend=part.relend)
+    frontier: deque[tuple[WorkloadState, tuple[Action, ...]]] = deque((state, ()) for state in workload.initial())
+    known: set[Hashable] = set()
+    while True:
+        state, way = frontier.popleft()
+        runs = sorted(run.run for run in ledger.facts(state.pool).in_flight)
+        if len(runs) > cap * scenario.levels:
+            told = (
+                f"{len(runs)} runs are in flight ({', '.join(runs)}), more than {cap} slots x {scenario.levels} levels"
+            )
+            return trace_of(workload, way, _IN_FLIGHT, told)
+        for action in workload.actions(state):
+            after = workload.next(state, action)
+            key = workload.key(after)
+            if key not in known:
+                known.add(key)
+                frontier.append((after, (*way, action)))
 
 
 def _expected(scenario: Scenario, rule: str) -> tuple[Outcome, ...] | None:

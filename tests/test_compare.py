@@ -23,7 +23,7 @@ from slotcheck.checks.report import console
 from slotcheck.checks.rows import explore_row, rows_of
 from slotcheck.checks.scenario import builtin_scenarios, read_scenario
 from slotcheck.pymodel.explore import Limits, Verdict
-from slotcheck.pymodel.rules import RULES, Hold, Lend, PerLevel
+from slotcheck.pymodel.rules import RULES, Help, Hold, Lend, Outcome, PerLevel
 from slotcheck.pymodel.scenario import Scenario
 
 SMALL = Look(runs=2, widths=(2, 3, 4))
@@ -140,6 +140,22 @@ def test_a_faulty_design_is_violated(
     if "deadlock-free" in what and what["deadlock-free"][1] == "no":
         (one,) = [one for one in as_json["violations"] if one["invariant"] == f"{name}: deadlock-free"]
         assert one["trace"]["events"][-1].endswith("waits")
+
+
+class HelpsNobody(Help):
+    def help(self, state: Any, run: str) -> Outcome:
+        return Outcome(state, (), ())
+
+
+def test_what_goes_on_for_ever_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, "help", HelpsNobody())
+    compared = of_rows(f"{CHAIN}expect help: holds", "help")
+    compared.rows *= 5
+    for number, row in enumerate(compared.rows):
+        compared.rows[number] = dataclasses.replace(row, scenario=f"s{number}")
+    text = shown(compared)
+    assert ["s4", "L!"] in [line.split() for line in text.splitlines()]
+    assert "  and then for ever:\n    r waits, and its worker helps\n" in text
 
 
 def test_series_that_say_nothing_are_undetermined_and_named() -> None:

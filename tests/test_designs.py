@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +26,7 @@ from slotcheck.checks.designs import (
 from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.trace import Trace, plain_view
 from slotcheck.pymodel.explore import Limits
-from slotcheck.pymodel.rules import RULES, Hold, Lend, PerLevel
+from slotcheck.pymodel.rules import RULES, Help, Hold, Lend, Outcome, PerLevel
 from slotcheck.pymodel.rules.state import Draft, RunId
 from slotcheck.pymodel.scenario import RunSpec
 from slotcheck.pymodel.subject import Calls
@@ -307,6 +309,22 @@ def test_a_faulty_design_is_told_apart(
     assert cells(one) != POST[name]
 
 
+class HelpsNobody(Help):
+    """A worker that waits goes on looking for work, and takes none."""
+
+    def help(self, state: Any, run: RunId) -> Outcome:
+        return Outcome(state, (), ())
+
+
+def test_going_round_for_ever_is_not_deadlock_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, "help", HelpsNobody())
+    one = design("help", SMALL)
+    assert one.cells()["deadlock-free"] == "no"
+    trace = one.breaks["deadlock-free"]
+    assert (trace.tree, trace.cap, trace.events[-1]) == ("a(b)", 1, "ask b under a -> waits")
+    assert trace.circle == ("a waits, and its worker helps",)
+
+
 def test_a_slot_that_serves_two_runs_is_no_mutual_exclusion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RULES, "lend", LendsTwice())
     one = design("lend", SMALL)
@@ -351,3 +369,17 @@ def test_the_seconds_are_those_of_the_whole_look(monkeypatch: pytest.MonkeyPatch
     assert one.stopped is not None
     assert one.states < 30_000
     assert "undetermined" in cells(one)
+
+
+def test_the_table_of_the_readme_is_what_is_found() -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    table = re.search(r"^\| design \|.*?\n\n", text, re.DOTALL | re.MULTILINE)
+    assert table is not None
+    _, _, *lines = table[0].strip().splitlines()
+    told = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+    assert [name for name, *_ in told] == list(DESIGNS)
+    look = Look(runs=3, widths=(2, 3, 4))
+    for name, *cells, breaks in told:
+        found = design(name, look)
+        assert cells == list(found.cells().values()), name
+        assert breaks == ", ".join(found.broken_conditions), name

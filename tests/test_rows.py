@@ -13,7 +13,7 @@ from slotcheck.checks.rows import Row, explore_row, rows_of, told
 from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import ClassSubject
 from slotcheck.pymodel.explore import Limits
-from slotcheck.pymodel.rules import RULES, Hold, Release
+from slotcheck.pymodel.rules import RULES, Help, Hold, Outcome, Release
 from slotcheck.pymodel.scenario import Scenario
 
 CHAIN = "cap: 1\ntree: r(a)\n"
@@ -74,6 +74,45 @@ def test_a_line_that_says_more_or_less_or_something_else_is_violated(rule: str, 
     one = row(f"{CHAIN}expect {rule}: {line}", rule)
     assert one.agrees is False
     assert set(one.told_expected.split(", ")) == set(line.split(", "))
+
+
+@pytest.mark.parametrize(
+    ("line", "agrees"),
+    [
+        ("InFlightWithinCapTimesLevels, cycle a d b, cycle b d", True),
+        ("cycle d b, InFlightWithinCapTimesLevels, cycle b a d", True),
+        ("cycle a d b, cycle b d", False),
+        ("InFlightWithinCapTimesLevels, cycle b d", False),
+        ("InFlightWithinCapTimesLevels, cycle a d b", False),
+        ("InFlightWithinCapTimesLevels, cycle a d b, cycle b d, NoDeadlock", False),
+        ("InFlightWithinCapTimesLevels, cycle a b d, cycle b d", False),
+        ("InFlightWithinCapTimesLevels", False),
+    ],
+)
+def test_of_several_things_found_each_must_be_said(line: str, agrees: bool) -> None:
+    one = row(f"cap: 1\ntree: a(b) c(d)\nbody d: ~b\nexpect release: {line}", "release")
+    assert one.agrees is agrees
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "most", "steps"),
+    [
+        ("cap: 1\ntree: a(b) c(d)", "release", 2, 6),
+        ("cap: 1\ntree: r(a(x) b(y) c(z))", "release", 3, 8),
+        ("cap: 1\ntree: r(a(x) b(y) c(z))", "help", 3, 12),
+        ("cap: 1\ntree: a(b) c(d) e(f) g(h)\nenvironment: cap := 2", "release", 4, 10),
+    ],
+)
+def test_the_trace_to_more_in_flight_than_the_cap_allows_shows_that(
+    text: str, rule: str, most: int, steps: int
+) -> None:
+    one = row(f"{text}\nexpect {rule}: InFlightWithinCapTimesLevels", rule)
+    assert one.agrees is True
+    trace = one.traces["InFlightWithinCapTimesLevels"]
+    in_flight = [run["phase"] == "in_flight" for run in trace.after["runs"].values()].count(True)
+    assert in_flight == most + 1
+    assert trace.message.startswith(f"{in_flight} runs are in flight")
+    assert len(trace) == steps
 
 
 def test_the_trace_of_what_was_not_expected_is_told() -> None:
@@ -225,6 +264,22 @@ class NeverServes(Release):
 
     def _serve(self, draft: Any) -> None:
         pass
+
+
+class HelpsNobody(Help):
+    """A worker that waits goes on looking for work, and takes none."""
+
+    def help(self, state: Any, run: str) -> Outcome:
+        return Outcome(state, (), ())
+
+
+def test_a_rule_that_goes_round_for_ever_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{CHAIN}expect help: holds"
+    assert row(text, "help").agrees is True
+    monkeypatch.setitem(RULES, "help", HelpsNobody())
+    one = row(text, "help")
+    assert (one.agrees, one.told_found) == (False, "AllFinish")
+    assert one.unexpected[0].circle == ("r waits, and its worker helps",)
 
 
 def test_a_rule_that_does_not_deadlock_as_expected_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:
