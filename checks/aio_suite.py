@@ -30,7 +30,7 @@ INTERRUPTED = "interrupted"
 _BATCH = 12  # programs that a process takes at a time
 
 #: What the programs call of a pool.
-_METHODS = ("__aenter__", "__aexit__", "slot", "group", "ask", "try_ask", "resize")
+_METHODS = ("__aenter__", "__aexit__", "slot", "group", "ask", "try_ask", "resize", "statistics", "held")
 
 
 class AioSettings(NamedTuple):
@@ -131,10 +131,12 @@ def resolve_port(spec: str) -> Port:
     try:
         cls(1).core.snapshot()
         cls(1, relend=True, long_wait=LONG_WAIT, on_long_wait=lambda _: None)
+        cls(1, order="fifo")
+        cls(1, tie="oldest")
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        told = "a port is made as Class(cap, relend=, long_wait=, on_long_wait=), and its core is a slotlending.Pool"
+        told = "a port is made as Class(cap, order=, tie=, relend=, long_wait=, on_long_wait=) and has a slotlending.Pool as core"
         raise SubjectError(f"{spec} raised {type(error).__name__}: {error} ({told})") from error
     return Port(spec, cls, getattr(module, "current_run", aio.current_run))
 

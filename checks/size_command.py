@@ -63,14 +63,16 @@ def size_command(
         seen = peak_seen(chosen, sizes, cap, limits, bound=heavy) if explore else None
         rows.append((cap, heavy, seen))
     wrong = [cap for cap, heavy, seen in rows if seen is not None and seen.size > heavy.by_paths]
-    verdict = Verdict.VIOLATED if wrong else Verdict.HOLDS
+    explored = all(seen is not None and seen.stopped is None for _, _, seen in rows)
+    # A bound that was not explored to its end is arithmetic, and no verdict.
+    verdict = Verdict.VIOLATED if wrong else Verdict.HOLDS if explored else None
     if form == "json":
         click.echo(json.dumps(_as_json(chosen, rows, verdict, "runs" if counted else "bytes"), indent=1))
     else:
         console().print(_as_text(chosen, rows, "{:,} runs".format if counted else size_text))
         for cap in wrong:
             console().print(Text(f"cap {cap}: more is in flight than the bound allows", style="bold red"))
-    sys.exit(EXIT_CODES[verdict])
+    sys.exit(0 if verdict is None else EXIT_CODES[verdict])
 
 
 def _chosen(name: str | None, tree: str | None, caps: tuple[int, ...]) -> Scenario:
@@ -144,13 +146,22 @@ def _some(runs: tuple[str, ...], between: str = " ") -> str:
 
 
 def _as_json(
-    scenario: Scenario, rows: list[tuple[int, Heavy, Seen | None]], verdict: Verdict, unit: str
+    scenario: Scenario, rows: list[tuple[int, Heavy, Seen | None]], verdict: Verdict | None, unit: str
 ) -> dict[str, object]:
     return {
-        "verdict": verdict.value,
+        "verdict": None if verdict is None else verdict.value,
         "covered": {"scenario": scenario.name, "runs": len(scenario.runs), "levels": scenario.levels},
         "unit": unit,
-        "violations": [],
+        "violations": [
+            {
+                "scenario": scenario.name,
+                "invariant": "StateWithinHeaviestPaths",
+                "message": f"cap {cap}: {seen.size} in flight, but the heaviest paths hold {heavy.by_paths}",
+                "trace": None,
+            }
+            for cap, heavy, seen in rows
+            if seen is not None and seen.size > heavy.by_paths
+        ],
         "parts": [
             {
                 "cap": cap,
