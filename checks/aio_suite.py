@@ -136,7 +136,8 @@ def resolve_port(spec: str) -> Port:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        told = "a port is made as Class(cap, order=, tie=, relend=, long_wait=, on_long_wait=) and has a slotlending.Pool as core"
+        options = "order=, tie=, relend=, long_wait=, on_long_wait="
+        told = f"a port is made as Class(cap, {options}), and its core is a slotlending.Pool"
         raise SubjectError(f"{spec} raised {type(error).__name__}: {error} ({told})") from error
     return Port(spec, cls, getattr(module, "current_run", aio.current_run))
 
