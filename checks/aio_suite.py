@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
@@ -19,7 +18,7 @@ from slotcheck.checks.aio_trees import TREES, Growth, Tree, TreeResult, grow_tre
 from slotcheck.checks.aio_watch import LATE_CHILD, PORT_INVARIANTS, PORT_WITNESSES, TWO_WOKEN
 from slotcheck.checks.invariants import STATES
 from slotcheck.checks.processes import in_order
-from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.subject import SubjectError, import_class
 from slotcheck.pymodel.explore import Verdict
 from slotlending import aio
 
@@ -111,20 +110,7 @@ def resolve_port(spec: str) -> Port:
     module_name, _, name = spec.partition(":")
     if not module_name or not name:
         raise SubjectError(f"{spec!r} names no port: use aio or package.module:Class")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        module = importlib.import_module(module_name)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a module that exits when imported too
-        raise SubjectError(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
-    cls: Any = module
-    for part in name.split("."):
-        if not hasattr(cls, part):
-            raise SubjectError(f"{module_name!r} has no {name!r}")
-        cls = getattr(cls, part)
+    module, cls = import_class(module_name, name)
     missing = [method for method in _METHODS if not hasattr(cls, method)]
     if missing:
         raise SubjectError(f"{spec} lacks {', '.join(missing)}: a port has the calls of slotlending.aio.Pool")

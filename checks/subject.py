@@ -24,6 +24,7 @@ __all__ = [
     "METHODS",
     "RuleSubject",
     "SubjectError",
+    "import_class",
     "is_plain",
     "resolve_subject",
     "takes",
@@ -268,24 +269,34 @@ def resolve_subject(spec: str, *, order: str | None = None, tie: str | None = No
         return rule
     if not kind or not name:
         raise SubjectError(f"{spec!r} names no subject: use pool, rule:NAME or package.module:Class")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)  # as `python -m` does: users check classes of the folder they stand in
-    try:
-        module = importlib.import_module(kind)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a module that exits when imported too
-        raise SubjectError(f"cannot import {kind!r}: {type(error).__name__}: {error}") from error
-    cls: Any = module
-    for part in name.split("."):
-        if not hasattr(cls, part):
-            raise SubjectError(f"{kind!r} has no {name!r}")
-        cls = getattr(cls, part)
+    cls = import_class(kind, name)[1]
     missing = [method for method in METHODS if not callable(getattr(cls, method, None))]
     if missing:
         raise SubjectError(f"{spec} lacks {', '.join(missing)}: a subject has {', '.join(METHODS)}")
     return _tried(spec, cls, options)
+
+
+def import_class(module_name: str, name: str) -> tuple[Any, Any]:
+    """The module of this name, found as `python -m` finds it, and the class (``Outer.Inner`` too) in it.
+
+    Raises:
+        SubjectError: there is none; the message says why.
+    """
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` does: users check classes of the folder they stand in
+    try:
+        module = importlib.import_module(module_name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module that exits when imported too
+        raise SubjectError(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    cls: Any = module
+    for part in name.split("."):
+        if not hasattr(cls, part):
+            raise SubjectError(f"{module_name!r} has no {name!r}")
+        cls = getattr(cls, part)
+    return module, cls
 
 
 def _tried(spec: str, cls: Any, options: dict[str, str]) -> ClassSubject:
