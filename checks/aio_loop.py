@@ -205,7 +205,8 @@ class StepLoop(asyncio.AbstractEventLoop):
         place = len(self.made)
         if self._eager:
             options.setdefault("eager_start", True)
-        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, **options)
+        body: Any = coro  # from Python 3.12 on no generator is one, and the types say so
+        task: asyncio.Task[T] = asyncio.Task(body, loop=self, **options)
         # An eager task has run by now, and may have made others: it stands before them all the same.
         self.made.insert(place, TaskMade(task, maker, self.steps))
         return task
