@@ -16,6 +16,7 @@ from slotcheck.checks.aio_check import AioTrace, ProgramResult, Ways, check_prog
 from slotcheck.checks.aio_programs import FORMS, LONG_WAIT, Port, Program, programs_of
 from slotcheck.checks.aio_trees import TREES, Growth, Tree, TreeResult, grow_tree
 from slotcheck.checks.aio_watch import LATE_CHILD, PORT_INVARIANTS, PORT_WITNESSES, TWO_WOKEN
+from slotcheck.checks.check import INTERRUPTED
 from slotcheck.checks.invariants import STATES
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import SubjectError, import_class
@@ -23,8 +24,6 @@ from slotcheck.pymodel.explore import Verdict
 from slotlending import aio
 
 __all__ = ["AioReport", "AioSettings", "check_port", "covered", "resolve_port"]
-
-INTERRUPTED = "interrupted"
 
 _BATCH = 12  # programs that a process takes at a time
 

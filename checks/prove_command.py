@@ -32,6 +32,7 @@ _TIMEOUT = 20.0  # seconds for one query; the slowest takes under one on a quiet
 @click.option("--timeout", type=float, metavar="S", default=_TIMEOUT, show_default=True, help="Seconds for one query.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--deep", is_flag=True, help=f"Compare relation and code on forests of {DEEP_RUNS} runs too: minutes.")
+@click.option("--runs", type=click.IntRange(RUNS, 8), metavar="N", help="With --deep: on forests of up to N runs.")
 @click.option(
     "--smtlib",
     type=click.Path(file_okay=False, path_type=Path),
@@ -46,6 +47,7 @@ def prove_command(
     timeout: float,
     jobs: int | None,
     deep: bool,
+    runs: int | None,
     smtlib: Path | None,
     form: str,
     no_timing: bool,
@@ -60,7 +62,9 @@ def prove_command(
     """
     if not 0 < timeout < float("inf"):
         raise BadInput(f"--timeout {timeout}: a number of seconds is more than 0")
-    runs = DEEP_RUNS if deep else RUNS
+    if runs is not None and not deep:
+        raise BadInput(f"--runs {runs}: only with --deep")
+    runs = (runs or DEEP_RUNS) if deep else RUNS
     chosen, unknown = chosen_names(names, runs)
     if unknown:
         every = [name for of_kind in everything(runs).values() for name in of_kind]

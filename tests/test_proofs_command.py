@@ -118,3 +118,13 @@ def test_the_commands_of_the_page_on_proofs_work() -> None:
         given = [word.strip("'") for word in command.split() if not word.startswith("--")]
         wanted = [word for word in given if word not in ("json", "out", "z3", "cvc5")]
         assert chosen_names(wanted, 4)[1] == [], command
+
+
+def test_deep_goes_to_as_many_runs_as_are_asked_for() -> None:
+    chain_of_six = "a(b(c(d(e(f))))), fifo"
+    assert chosen_names((chain_of_six,), 6)[1] == []
+    assert chosen_names((chain_of_six,), 5)[1] == [chain_of_six]
+    assert prove("--deep", "--runs", "6", "a b, fifo").exit_code == 0
+    assert prove("--deep", chain_of_six).exit_code == 2
+    alone = prove("--runs", "6")
+    assert (alone.exit_code, "only with --deep" in alone.output) == (2, True)
