@@ -1,0 +1,192 @@
+"""``slotcheck gate``."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from slotcheck.checks.command import EXIT_CODES, BadInput
+from slotcheck.checks.gate.base import BaseError, against_base, against_pins, read_base
+from slotcheck.checks.gate.changes import Changes, changes_since
+from slotcheck.checks.gate.inputs import Inputs
+from slotcheck.checks.gate.lanes import DEFAULT, LANES, inputs_of, pieces_of
+from slotcheck.checks.gate.piece import Piece, PieceResult, Source
+from slotcheck.checks.gate.project import ProjectError, read_project
+from slotcheck.checks.gate.report import GateReport, gate_as_json
+from slotcheck.checks.gate.run import run_pieces
+from slotcheck.checks.gate.store import FOLDER, Store
+from slotcheck.checks.gate.tell import gate_as_markdown, gate_as_text
+from slotcheck.checks.report import console
+
+__all__ = ["gate_command"]
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("gate")
+@click.option("--lane", type=click.Choice(LANES), default=DEFAULT, show_default=True, help="How far to look.")
+@click.option("--subject", metavar="SUBJECT", help="What to check: pool, or package.module:Class.")
+@click.option("--only", multiple=True, metavar="PIECE", help="Run only this piece. May be repeated.")
+@click.option("--skip", multiple=True, metavar="PIECE", help="Leave this piece out. May be repeated.")
+@click.option("--changed-since", metavar="REV", help="Run only what a change since this revision may have broken.")
+@click.option("--no-cache", is_flag=True, help="Run everything, whatever results are kept.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), default=Path(FOLDER), show_default=True, help="Where results are kept.")
+@click.option("--base", type=_FILE, metavar="FILE", help="A report of another gate, to compare what was covered with.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
+@click.option("--sarif", type=_FILE, metavar="FILE", help="Also write SARIF 2.1.0.")
+@click.option("--summary", type=_FILE, metavar="FILE", help="Also add a summary in Markdown to this file.")
+@click.option("--report", type=_FILE, metavar="FILE", help="Also write the JSON object.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+def gate_command(
+    lane: str,
+    subject: str | None,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    changed_since: str | None,
+    no_cache: bool,
+    cache: Path,
+    base: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
+    summary: Path | None,
+    report: Path | None,
+    form: str,
+    no_timing: bool,
+) -> None:
+    """Decide whether an admission change may land: every check, one verdict.
+
+    Exit codes: 0 holds, 1 violated, 2 bad input, 3 undetermined.
+    """
+    folder = Path.cwd()
+    try:
+        project = read_project(folder).with_subject(subject)
+        compared = None if base is None else read_base(base)
+    except (ProjectError, BaseError) as error:
+        raise BadInput(str(error)) from error
+    pieces = pieces_of(lane, project)
+    _judge_names(pieces, (*only, *skip))
+    inputs = inputs_of(project)
+    changes = None if changed_since is None else changes_since(folder, changed_since)
+    if changed_since is not None and changes is None:
+        click.echo(f"slotcheck: git cannot tell what changed since {changed_since}, so all is run", err=True)
+    started = time.monotonic()
+    gate = GateReport(lane, project.subject, since=changed_since)
+    store = None if no_cache else Store(folder / cache)
+    skips = _skips(only, skip, inputs, changes)
+    with _progress(pieces, store) as (begun, ended):
+        try:
+            for result in run_pieces(pieces, inputs, store, folder=folder, skip=skips, tell=begun):
+                gate.results.append(result)
+                ended(result)
+        except KeyboardInterrupt:
+            gate.stopped = "interrupted"
+    gate.results += [PieceResult(piece, Source.NOT_REACHED) for piece in pieces[len(gate.results) :]]
+    gate.pinned = against_pins(lane, gate.judged)
+    if compared is not None:
+        gate.changes = against_base(compared, gate.results)
+    seconds = None if no_timing else time.monotonic() - started
+    _write(gate, seconds, folder, changes, junit=junit, sarif=sarif, summary=summary, report=report)
+    if form == "json":
+        click.echo(json.dumps(gate_as_json(gate, seconds), indent=1))
+    else:
+        console().print(gate_as_text(gate, seconds))
+    sys.exit(EXIT_CODES[gate.verdict])
+
+
+def _judge_names(pieces: Sequence[Piece], names: Sequence[str]) -> None:
+    known = [name for piece in pieces for name in (piece.name, piece.group)]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3, 0.4)
+            listed = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(dict.fromkeys(known))}"
+            raise BadInput(f"this lane has no piece {name!r}; {listed}")
+
+
+def _skips(
+    only: Sequence[str], skip: Sequence[str], inputs: Inputs, changes: Changes | None
+) -> Callable[[Piece], Source | None]:
+    # What a file outside all groups changes cannot be told, so then everything is run.
+    run_all = changes is None or bool(inputs.unknown(changes.files))
+
+    def why(piece: Piece) -> Source | None:
+        names = {piece.name, piece.group}
+        if (only and not names.intersection(only)) or names.intersection(skip):
+            return Source.SKIPPED
+        if run_all or changes is None or inputs.changed(piece.needs, changes.files):
+            return None
+        return Source.UNCHANGED
+
+    return why
+
+
+def _write(
+    gate: GateReport,
+    seconds: float | None,
+    folder: Path,
+    changes: Changes | None,
+    *,
+    junit: Path | None,
+    sarif: Path | None,
+    summary: Path | None,
+    report: Path | None,
+) -> None:
+    """The other forms, into the files that were named."""
+    try:
+        if junit is not None:
+            from slotcheck.checks.gate.junit import gate_as_junit
+
+            junit.write_text(gate_as_junit(gate, seconds))
+        if sarif is not None:
+            from slotcheck.checks.gate.sarif import gate_as_sarif
+
+            log = gate_as_sarif(gate, folder, None if changes is None else changes.lines)
+            sarif.write_text(json.dumps(log, indent=1) + "\n")
+        if summary is not None:
+            with summary.open("a", encoding="utf-8") as file:  # a step's summary may have parts by others
+                file.write(gate_as_markdown(gate, seconds))
+        if report is not None:
+            report.write_text(json.dumps(gate_as_json(gate, seconds), indent=1) + "\n")
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}") from error
+
+
+@contextmanager
+def _progress(
+    pieces: Sequence[Piece], store: Store | None
+) -> Iterator[tuple[Callable[[Piece, float], None], Callable[[PieceResult], None]]]:
+    """A progress bar on a terminal, with an estimate of what is left from what each piece took last time."""
+    to = console(stderr=True)
+    if not to.is_terminal:
+        yield (lambda piece, seconds: None), (lambda result: None)
+        return
+    expected = {piece.name: (store and store.seconds(piece.name)) or piece.expected for piece in pieces}
+    done = 0.0
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"), console=to, transient=True
+    ) as bar:
+        task = bar.add_task("gate", total=sum(expected.values()), left="")
+
+        def begun(piece: Piece, seconds: float) -> None:
+            at = done + min(seconds, expected[piece.name])
+            left = sum(expected.values()) - at
+            bar.update(task, description=piece.name, completed=at, left=f"about {_told(left)} left")
+
+        def ended(result: PieceResult) -> None:
+            nonlocal done
+            done += expected[result.piece.name]
+            bar.update(task, completed=done)
+
+        yield begun, ended
+
+
+def _told(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
