@@ -149,7 +149,7 @@ def parents_of(forest: Sequence[RunSpec], views: Iterable[State | StackState]) -
     """Every run and its parent: those of the forest in their order, then what else the views know."""
     parents: dict[str, str | None] = {spec.name: spec.parent for spec in forest}
     for view in views:
-        for run in sorted(view.runs, key=repr):
+        for run in sorted((run for run in view.runs if run.run not in parents), key=repr):
             parents.setdefault(run.run, run.parent)
     return parents
 
