@@ -59,6 +59,7 @@ STYLE = """
 .slots .disc{fill:var(--slot);stroke:var(--slot);stroke-width:3}
 .slots .hollow{fill:none}
 .slots .out{fill:none;stroke:var(--line);stroke-width:1.5;stroke-dasharray:2 3}
+.slots .lost{stroke:var(--ink);stroke-width:2}
 .slots .bar{fill:none;stroke:var(--line)}
 .slots .full{fill:var(--slot)}
 .slots .wait{fill:none;stroke:var(--wait);stroke-width:2.5;stroke-dasharray:2 4}
@@ -108,8 +109,8 @@ def drawing(
             *lines,
             f'<g transform="translate({-left} {pool_height - top})">',
             *[edge_of(stage, picture, run) for run in stage.names],
-            *[run_of(stage, seen, acts=seen.name == acting) for seen in picture.runs],
-            *wait_circle(stage, circle),
+            *[run_of(stage, seen, seen.name == acting) for seen in picture.runs],
+            wait_circle(stage, circle),
             "</g>",
             "</g>",
             "</svg>\n",
@@ -132,7 +133,7 @@ def edge_of(stage: Stage, picture: Picture, run: str) -> str:
     return drawn
 
 
-def run_of(stage: Stage, seen: Seen, *, acts: bool = False) -> str:
+def run_of(stage: Stage, seen: Seen, acts: bool) -> str:
     """One run: its outline, its slot if it has one, its name and a word."""
     x, y = stage.corners[seen.name]
     width = stage.box
@@ -162,7 +163,7 @@ def run_of(stage: Stage, seen: Seen, *, acts: bool = False) -> str:
     )
 
 
-def wait_circle(stage: Stage, circle: Sequence[str]) -> list[str]:
+def wait_circle(stage: Stage, circle: Sequence[str]) -> str:
     """Numbered arrows around a circle of waits, from each run to the one it waits for."""
     drawn = []
     for number, (run, awaited) in enumerate(_arrows(stage, circle), start=1):
@@ -175,7 +176,7 @@ def wait_circle(stage: Stage, circle: Sequence[str]) -> list[str]:
             f'<polygon class="wait-tip" points="{tip}"/><circle class="badge" cx="{x:.1f}" cy="{y:.1f}" r="9"/>'
             f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
         )
-    return drawn
+    return "".join(drawn)
 
 
 def around(stage: Stage, circle: Sequence[str] = ()) -> tuple[int, int, int, int]:
@@ -232,9 +233,15 @@ def bar_of(count: Count, y: int) -> str:
 
 
 def slots_of(picture: Picture, x: int, y: int) -> list[str]:
-    """The pool's slots side by side: first those that are free, then a dashed place for each that is out."""
-    classes = ["disc free" if place < picture.free else "out" for place in range(picture.cap)]
-    return [f'<circle class="{slot}" cx="{x + DISC * place}" cy="{y}" r="7"/>' for place, slot in enumerate(classes)]
+    """The pool's slots side by side: those free, a dashed place for each that is out, crossed if it is lost."""
+    drawn = []
+    for place in range(picture.cap):
+        at = x + DISC * place
+        slot = "disc free" if place < picture.free else "out"
+        drawn.append(f'<circle class="{slot}" cx="{at}" cy="{y}" r="7"/>')
+        if place >= max(picture.cap - picture.lost, picture.free):
+            drawn.append(f'<path class="lost" d="M{at - 7} {y - 7}l14 14m0 -14l-14 14"/>')
+    return drawn
 
 
 def queued(waiting: Sequence[str]) -> Iterable[str]:

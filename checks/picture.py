@@ -92,6 +92,8 @@ class Picture:
         self.waiting = tuple(view.waiting)
         self.cap, self.taken = _whole(view.cap), _whole(view.taken)
         self.free = max(self.cap - self.taken, 0)
+        #: Slots that are taken without a run that holds them unlent; less than 0 if more are held than taken.
+        self.lost = self.taken - len(facts.unlent)
         self._executing, self._in_flight = len(facts.unlent), len(facts.in_flight)
         queue = {run: place for place, run in reversed(list(enumerate(view.waiting, start=1)))}
         known = {run.run: run for run in sorted(view.runs, key=repr)}  # the last one, if a faulty view has two
@@ -126,7 +128,10 @@ class Picture:
     @property
     def pool(self) -> str:
         """The pool in words."""
-        return f"pool: {self.free} of {self.cap} slots free"
+        told = f"pool: {self.free} of {self.cap} slots free"
+        if self.lost > 0:
+            told += f", {self.lost} held by nobody"
+        return told + (f", {-self.lost} held but not taken" if self.lost < 0 else "")
 
     def told(self, seen: Seen) -> str:
         """A sentence about one run."""

@@ -6,10 +6,10 @@ Nothing here depends on what runs do, so from one view of a forest to the next e
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from slotcheck.checks.layout import Spot, forest_of, placed
+from slotcheck.checks.layout import forest_of, placed
 from slotcheck.checks.lettering import CHARACTER, short, width
 
 __all__ = ["HEIGHT", "LONGEST", "Arrow", "Stage"]
@@ -21,6 +21,7 @@ _ROW = 92  # from one level to the next, where levels are rows
 _LINE = 62  # from one run to the next, where levels are columns
 _GAP = 16  # between boxes side by side
 _EDGE = 44  # between levels side by side
+_STEP = 28  # from one level to the next in a list
 _WIDEST = 720  # beyond this the tree is turned on its side, if that is narrower
 _NAME = 9.6  # the width of a character of 14 pixels, rather too much
 _LONGEST_WORD = "pool slot, lent"
@@ -39,9 +40,13 @@ class Arrow(NamedTuple):
 
 
 class Stage:
-    """The boxes of a forest."""
+    """The boxes of a forest.
 
-    def __init__(self, parents: Mapping[str, str | None]) -> None:
+    Levels are rows; or columns, if that is narrower. As a list every run has a line of its own, moved in by its level,
+    which fits a phone.
+    """
+
+    def __init__(self, parents: Mapping[str, str | None], *, as_list: bool = False) -> None:
         self.names = list(parents)
         roots, self.children = forest_of(parents)
         #: The parent of each run that it stands below.
@@ -53,25 +58,28 @@ class Stage:
         #: How many levels the highest tree has, at least 1.
         self.levels = max((spot.level + 1 for spot in spots.values()), default=1)
         down, across = columns * (self.box + _GAP), self.levels * (self.box + _EDGE)
-        self.upright = down <= max(_WIDEST, across)
-        if self.upright:
-            self.width, self.height = round(down) - _GAP, self.levels * _ROW - (_ROW - HEIGHT)
+        self.as_list = as_list
+        self.upright = not as_list and down <= max(_WIDEST, across)
+        #: The upper left corner of each box.
+        self.corners: dict[str, tuple[int, int]]
+        if as_list:
+            lines = _in_lines(roots, self.children)
+            self.corners = {run: (spots[run].level * _STEP, _LINE * at) for at, run in enumerate(lines)}
+        elif self.upright:
+            self.corners = {
+                run: (round(along * (self.box + _GAP)), level * _ROW) for run, (along, level) in spots.items()
+            }
         else:
             spots = placed(roots, self.children, centred=False, apart=0.15)
-            self.width, self.height = across - _EDGE, round(columns * _LINE) - (_LINE - HEIGHT)
-        if not spots:
-            self.width = self.height = 0
-        #: The upper left corner of each box.
-        self.corners = {run: self._corner(spot) for run, spot in spots.items()}
-
-    def _corner(self, spot: Spot) -> tuple[int, int]:
-        if self.upright:
-            return round(spot.along * (self.box + _GAP)), spot.level * _ROW
-        return spot.level * (self.box + _EDGE), round(spot.along * _LINE)
+            self.corners = {
+                run: (level * (self.box + _EDGE), round(along * _LINE)) for run, (along, level) in spots.items()
+            }
+        self.width = max((x + self.box for x, _ in self.corners.values()), default=0)
+        self.height = max((y + HEIGHT for _, y in self.corners.values()), default=0)
 
     def way(self, start: str | None, end: str, short: int = 0) -> str:
-        """A path from the foot of one box to the head of another, or where levels are columns, from its right to its
-        left; from nowhere it is a stub. It ends ``short`` of the box."""
+        """A path from the foot of one box to the head of another, or where levels are not rows, to its left side; from
+        nowhere it is a stub. It ends ``short`` of the box."""
         half = HEIGHT // 2
         x, y = self.corners[end]
         x, y = (x + self.box // 2, y - short) if self.upright else (x - short, y + half)
@@ -82,6 +90,8 @@ class Stage:
             from_x, from_y = came[0] + self.box // 2, came[1] + HEIGHT
             turn = from_y + (_ROW - HEIGHT) // 2 - 4
             return f"M{from_x} {from_y}V{turn}H{x}V{y}" if from_x != x else f"M{x} {from_y}V{y}"
+        if self.as_list:
+            return f"M{came[0] + _STEP // 2} {came[1] + HEIGHT}V{y}H{x}"
         from_x, from_y = came[0] + self.box, came[1] + half
         turn = from_x + _EDGE // 2 - 4
         return f"M{from_x} {from_y}H{turn}V{y}H{x}" if from_y != y else f"M{from_x} {y}H{x}"
@@ -101,9 +111,13 @@ class Stage:
         to_x, to_y = self._middle(end)
         along_x, along_y = to_x - from_x, to_y - from_y
         far = math.hypot(along_x, along_y) or 1.0
-        aside = 46 + 0.16 * far
-        bend = (from_x + to_x) / 2 + along_y / far * aside, (from_y + to_y) / 2 - along_x / far * aside
-        begin, finish = self._rim(start, bend, 3), self._rim(end, bend, 5)
+        if self.as_list:  # beside the boxes, those that lead up further out
+            begin, finish = (from_x + self.box / 2 + 3, from_y + 5), (to_x + self.box / 2 + 5, to_y - 5)
+            bend = max(begin[0], finish[0]) + (40 if to_y > from_y else 80) + far / 12, (from_y + to_y) / 2
+        else:
+            aside = 46 + 0.16 * far
+            bend = (from_x + to_x) / 2 + along_y / far * aside, (from_y + to_y) / 2 - along_x / far * aside
+            begin, finish = self._rim(start, bend, 3), self._rim(end, bend, 5)
         head_x, head_y = finish[0] - bend[0], finish[1] - bend[1]
         size = math.hypot(head_x, head_y) or 1.0
         head_x, head_y = head_x / size * 11, head_y / size * 11
@@ -129,3 +143,13 @@ class Stage:
         )
         scale = min(scale, 1.0)
         return x + over * scale, y + down * scale
+
+
+def _in_lines(roots: Sequence[str], children: Mapping[str, Sequence[str]]) -> list[str]:
+    """All runs, each before what is below it."""
+    lines: list[str] = []
+    stack = list(reversed(roots))
+    while stack:
+        lines.append(stack.pop())
+        stack += reversed(children[lines[-1]])
+    return lines

@@ -7,10 +7,10 @@ from the frame before.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable
 
 from slotcheck.checks.drawing import around, bar_of, edge_of, queued, run_of, slots_of, wait_circle
-from slotcheck.checks.forms.story import Frame, Story
+from slotcheck.checks.forms.story import Story
 from slotcheck.checks.lettering import safe
 from slotcheck.checks.picture import Picture, Seen, parents_of
 from slotcheck.checks.stage import Stage
@@ -22,6 +22,7 @@ MOST_RUNS = 400  # drawn: more are no picture
 _MOST_BOXES = 500_000  # frames times runs: what bounds the time it takes and the size
 _MOST_QUEUED = 100  # names of the queue in one frame
 _MOST_SLOTS = 24  # of a pool, drawn
+_MOST_LINES = 50  # about what else there is
 
 
 class Film:
@@ -38,18 +39,23 @@ class Film:
             known = {run.run for run in story.frames[story.bad].view.runs}
             kept = set(sorted(parents, key=lambda run: run not in known)[:MOST_RUNS])
             parents = {run: parent for run, parent in parents.items() if run in kept}
-        self.stage = Stage(parents)
+        #: The same forest as it stands on a wide screen and on a narrow one.
+        self.stages = Stage(parents), Stage(parents, as_list=True)
         most = min(MOST_FRAMES, _MOST_BOXES // max(len(parents), 1))
         #: Which frames are shown, by their place in the story.
         self.shown = _kept(len(story.frames), most, story.bad)
         #: The names of the parts, in their order.
-        self.parts = ["pool", "queue", "more", "circle"]
-        for kind in ("edge", "run", "word"):
-            self.parts += [f"{kind}-{place}" for place in range(len(self.stage.names))]
+        self.parts = ["pool", "queue", "more"]
+        runs = range(len(parents))
+        for kind in ("edge", "run"):
+            self.parts += [f"{kind}-{stage}-{run}" for stage in range(2) for run in runs]
+        self.parts += ["circle-0", "circle-1", *[f"word-{run}" for run in runs]]
         #: Every piece, and for each frame the parts that change: a part, its piece, a part, its piece, and so on.
         self.pieces: list[str] = []
         self.changes: list[list[int]] = []
-        self._numbers: dict[str, int] = {}
+        self._part = {part: number for number, part in enumerate(self.parts)}
+        self._piece: dict[str, int] = {}
+        self._showing: dict[str, object] = {}
         self._make()
 
     def frame(self, number: int) -> dict[str, str]:
@@ -60,47 +66,37 @@ class Film:
         return {part: self.pieces[pieces[place]] for place, part in enumerate(self.parts)}
 
     def _make(self) -> None:
-        stage = self.stage
-        runs = len(stage.names)
-        before: list[Hashable] = [None] * len(self.parts)
         for place in self.shown:
             frame = self._story.frames[place]
-            picture = Picture(frame.view, stage.names, stage.levels, frame.ended)
-            changes: list[int] = []
-
-            def put(part: int, key: Hashable, piece: str, changes: list[int] = changes) -> None:
-                before[part] = key
-                changes += (part, self._number(piece))
-
+            picture = Picture(frame.view, self.stages[0].names, self.stages[0].levels, frame.ended)
+            self.changes.append([])
+            self._show("pool", (*picture.counts, picture.pool), _pool, picture)
+            self._show("queue", picture.waiting, _queue, picture.waiting)
+            self._show("more", frame.more, _more, frame.more)
             wrong = place == self._story.bad
-            for part, piece in enumerate((_pool(picture), _queue(picture), _more(frame), self._circle(wrong))):
-                if piece != before[part]:
-                    put(part, piece, piece)
-            for at, seen in enumerate(picture.runs, start=4):
-                lenders = tuple(picture.lenders.get(seen.name, ()))
-                if before[at] != (lenders,):
-                    put(at, (lenders,), edge_of(stage, picture, seen.name))
+            for at, stage in enumerate(self.stages):
+                self._show(f"circle-{at}", wrong, wait_circle, stage, self._story.circle if wrong else ())
+            for run, seen in enumerate(picture.runs):
+                lenders, borrowers = picture.lenders.get(seen.name, []), picture.borrowers.get(seen.name, [])
                 acts = seen.name == frame.acting
-                if before[at + runs] != (seen, acts):
-                    put(at + runs, (seen, acts), run_of(stage, seen, acts=acts))
-                told = seen, lenders, tuple(picture.borrowers.get(seen.name, ()))
-                if before[at + 2 * runs] != told:
-                    put(at + 2 * runs, told, _word(picture, seen))
-            self.changes.append(changes)
+                for at, stage in enumerate(self.stages):
+                    self._show(f"edge-{at}-{run}", lenders, edge_of, stage, picture, seen.name)
+                    self._show(f"run-{at}-{run}", (seen, acts), run_of, stage, seen, acts)
+                self._show(f"word-{run}", (seen, lenders, borrowers), _word, picture, seen)
 
-    def _number(self, piece: str) -> int:
-        number = self._numbers.setdefault(piece, len(self.pieces))
-        if number == len(self.pieces):
-            self.pieces.append(piece)
-        return number
+    def _show(self, part: str, what: object, draw: Callable[..., str], *of: object) -> None:
+        """Draw a part, if what it shows is not what it showed before."""
+        if part not in self._showing or self._showing[part] != what:
+            self._showing[part] = what
+            piece = draw(*of)
+            number = self._piece.setdefault(piece, len(self.pieces))
+            if number == len(self.pieces):
+                self.pieces.append(piece)
+            self.changes[-1] += (self._part[part], number)
 
-    def _circle(self, wrong: bool) -> str:
-        return "".join(wait_circle(self.stage, self._story.circle)) if wrong else ""
-
-    @property
-    def box(self) -> tuple[int, int, int, int]:
+    def box(self, stage: int) -> tuple[int, int, int, int]:
         """Left, top, width and height of the picture of the forest."""
-        left, top, right, foot = around(self.stage, self._story.circle)
+        left, top, right, foot = around(self.stages[stage], self._story.circle)
         return left - 8, top - 8, right - left + 16, foot - top + 16
 
 
@@ -130,15 +126,14 @@ def _pool(picture: Picture) -> str:
     return "".join(lines) + f'<p class="count"><span>{safe(picture.pool)}</span> {discs}</p>'
 
 
-def _queue(picture: Picture) -> str:
-    waiting = picture.waiting
+def _queue(waiting: tuple[str, ...]) -> str:
     told = " ".join(queued(waiting[:_MOST_QUEUED]))
     more = f", and {len(waiting) - _MOST_QUEUED:,} more" if len(waiting) > _MOST_QUEUED else ""
     return f"<p>queue: {safe(told, 10_000)}{more}</p>"
 
 
-def _more(frame: Frame) -> str:
-    return "".join(f"<p>{safe(line, 1_000)}</p>" for line in frame.more[:50])
+def _more(lines: tuple[str, ...]) -> str:
+    return "".join(f"<p>{safe(line, 1_000)}</p>" for line in lines[:_MOST_LINES])
 
 
 def _word(picture: Picture, seen: Seen) -> str:

@@ -40,24 +40,25 @@ def page(story: Story) -> str:
         "pieces": film.pieces,
         "changes": film.changes,
     }
-    left, top, width, height = film.box
-    return _environment().get_template("page.html.jinja").render(
-        story=story,
-        film=film,
-        steps=list(zip(film.shown, frames, strict=True)),
-        last=last,
-        goes_round=goes_round,
-        left_out=len(story.frames) - len(film.shown),
-        shown={part: Markup(piece) for part, piece in film.frame(bad).items()},  # made safe where it is drawn
-        runs=range(len(film.stage.names)),
-        box=f"{left} {top} {width} {height}",
-        width=width,
-        height=height,
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(_as_script(data)),
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
-        "form-action 'none'",
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            story=story,
+            film=film,
+            number={part: number for number, part in enumerate(film.parts)},
+            steps=list(zip(film.shown, frames, strict=True)),
+            last=last,
+            goes_round=goes_round,
+            left_out=len(story.frames) - len(film.shown),
+            shown={part: Markup(piece) for part, piece in film.frame(bad).items()},  # made safe where it is drawn
+            runs=range(len(film.stages[0].names)),
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(_as_script(data)),
+            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
+            "form-action 'none'",
+        )
     )
 
 

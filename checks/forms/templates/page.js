@@ -85,8 +85,8 @@
     const move = moves[key.key];
     if (!move || key.altKey || key.ctrlKey || key.metaKey || key.shiftKey) return;
     if (key.target === byId("slider")) return; // it has these keys of its own
-    const tree = byId("tree");
-    if (tree.contains(key.target) && tree.scrollWidth > tree.clientWidth) return; // there they scroll
+    const tree = key.target.closest(".tree");
+    if (tree && tree.scrollWidth > tree.clientWidth) return; // there they scroll
     key.preventDefault();
     move();
   });
