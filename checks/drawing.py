@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 
-from slotcheck.checks.lettering import CHARACTER, safe, short, wrapped
+from slotcheck.checks.lettering import CHARACTER, clean, safe, short, wrapped
 from slotcheck.checks.picture import Count, Picture, Seen, in_words, parents_of
 from slotcheck.checks.stage import HEIGHT, LONGEST, Point, Stage
 from slotcheck.pymodel.rules import StackState, State
@@ -77,6 +77,7 @@ def drawing(
     title: str = "A pool of slots",
     acting: str | None = None,
     circle: Sequence[str] = (),
+    caption: Sequence[str] = (),
 ) -> str:
     """One view of a pool as SVG.
 
@@ -89,12 +90,13 @@ def drawing(
         title: what the picture shows, for screen readers and as a tooltip.
         acting: the run whose step led here, drawn with a second outline.
         circle: runs each of which waits for the next, and the last for the first, drawn as numbered arrows.
+        caption: lines above the picture.
     """
     stage = Stage(parents_of(forest, [view]))
     picture = Picture(view, stage.names, stage.levels, ended)
     left, top, right, foot = around(stage, circle)
     width = max(right - left, 420)
-    lines, pool_height = _pool(picture, width)
+    lines, pool_height = _above(picture, caption, width)
     full_width, full_height = width + 2 * _MARGIN, foot - top + pool_height + 2 * _MARGIN
     told = in_words(view, forest, ended=ended)
     key = sha256(f"{title}\n{told}".encode(errors="replace")).hexdigest()[:8]
@@ -202,10 +204,15 @@ def _arrows(stage: Stage, circle: Sequence[str]) -> list[tuple[str, str]]:
 # -- the pool ----------------------------------------------------------------------------------------------------
 
 
-def _pool(picture: Picture, width: int) -> tuple[list[str], int]:
-    """The counts, the pool's slots and its queue, above the forest; and how high that is."""
+def _above(picture: Picture, caption: Sequence[str], width: int) -> tuple[list[str], int]:
+    """The caption, the counts, the pool's slots and its queue, above the forest; and how high that is."""
     lines: list[str] = []
     y = 14
+    for told in caption:
+        for line in wrapped(clean(told, 1_000).split(" "), width):
+            lines.append(f'<text class="count" x="0" y="{y}">{safe(line, 1_000)}</text>')
+            y += 20
+        y += 4
     for count in picture.counts:
         lines.append(bar_of(count, y - 9))
         lines.append(f'<text class="count{" over" if count.beyond else ""}" x="112" y="{y}">{safe(count)}</text>')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 __all__ = ["CHARACTER", "clean", "nth", "safe", "short", "width", "wrapped"]
@@ -14,7 +15,11 @@ CHARACTER = 7.0
 
 def clean(text: object, most: int = 200) -> str:
     """One line of text: nothing in it that XML forbids, or that could turn or break what stands beside it."""
-    kept = str(text)[: most + 1]
+    return _cleaned(str(text)[: most + 1], most)
+
+
+@lru_cache(maxsize=10_000)  # the same names, over and over
+def _cleaned(kept: str, most: int) -> str:
     kept = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(char)[0] == "C" else char for char in kept)
     kept = "".join(" " if unicodedata.category(char)[0] == "Z" else char for char in kept)
     return kept if len(kept) <= most else kept[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -113,7 +113,7 @@ class Stage:
         far = math.hypot(along_x, along_y) or 1.0
         if self.as_list:  # beside the boxes, those that lead up further out
             begin, finish = (from_x + self.box / 2 + 3, from_y + 5), (to_x + self.box / 2 + 5, to_y - 5)
-            bend = max(begin[0], finish[0]) + (40 if to_y > from_y else 80) + far / 12, (from_y + to_y) / 2
+            bend = max(begin[0], finish[0]) + (40 if to_y > from_y else 96) + far / 12, (from_y + to_y) / 2
         else:
             aside = 46 + 0.16 * far
             bend = (from_x + to_x) / 2 + along_y / far * aside, (from_y + to_y) / 2 - along_x / far * aside

@@ -66,6 +66,7 @@ class Film:
         return {part: self.pieces[pieces[place]] for place, part in enumerate(self.parts)}
 
     def _make(self) -> None:
+        runs: list[object] = [None] * len(self.stages[0].names)
         for place in self.shown:
             frame = self._story.frames[place]
             picture = Picture(frame.view, self.stages[0].names, self.stages[0].levels, frame.ended)
@@ -77,8 +78,12 @@ class Film:
             for at, stage in enumerate(self.stages):
                 self._show(f"circle-{at}", wrong, wait_circle, stage, self._story.circle if wrong else ())
             for run, seen in enumerate(picture.runs):
-                lenders, borrowers = picture.lenders.get(seen.name, []), picture.borrowers.get(seen.name, [])
+                lenders, borrowers = picture.lenders.get(seen.name), picture.borrowers.get(seen.name)
                 acts = seen.name == frame.acting
+                all_of_it = seen, lenders, borrowers, acts
+                if runs[run] == all_of_it:
+                    continue
+                runs[run] = all_of_it
                 for at, stage in enumerate(self.stages):
                     self._show(f"edge-{at}-{run}", lenders, edge_of, stage, picture, seen.name)
                     self._show(f"run-{at}-{run}", (seen, acts), run_of, stage, seen, acts)

@@ -66,15 +66,20 @@ def still(story: Story, place: int | None = None) -> str:
     """One frame of a story as SVG, by default the one that shows what is wrong."""
     place = story.bad if place is None else place
     frame = story.frames[place]
-    wrong = place == story.bad
-    title = f"{story.heading}: step {place} of {len(story.frames) - 1}, {frame.event}"
+    at = f"step {place} of {len(story.frames) - 1}: {frame.event}"
+    caption = [story.heading, at]
+    circle: tuple[str, ...] = ()
+    if place == story.bad:
+        circle = story.circle
+        caption += [f"{number}. {wait}" for number, wait in enumerate(story.waits, start=1)] or [story.message]
     return drawing(
         frame.view,
         story.forest,
         ended=frame.ended,
-        title=title,
+        title=f"{story.heading}, {at}",
         acting=frame.acting,
-        circle=story.circle if wrong else (),
+        circle=circle,
+        caption=[line for line in caption if line],
     )
 
 
@@ -88,6 +93,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["line"] = lambda text: clean(text, _LINE)
+    made.filters["event"] = lambda text: clean(text, _LINE).replace(" -> ", " \N{RIGHTWARDS ARROW} ", 1)
     made.filters["title"] = lambda text: clean(text, _TITLE)
     return made
 

@@ -55,6 +55,8 @@
   const go = (place) => {
     if (place < 0 || place > last || place === at) return;
     show(place);
+    for (const acting of document.querySelectorAll(".tree .acts"))
+      acting.scrollIntoView({ block: "nearest", inline: "nearest" }); // the one of a tree that is not shown stays
     history.replaceState(null, "", "#" + film.steps[at]);
   };
   const next = () => go(at === last && film.back !== null ? film.back + 1 : at + 1);
