@@ -15,11 +15,11 @@ from slotcheck.checks.lettering import safe
 from slotcheck.checks.picture import Picture, Seen, parents_of
 from slotcheck.checks.stage import Stage
 
-__all__ = ["MOST_FRAMES", "MOST_RUNS", "Film"]
+__all__ = ["MOST_BOXES", "MOST_FRAMES", "MOST_RUNS", "Film"]
 
 MOST_FRAMES = 5_000
 MOST_RUNS = 400  # drawn: more are no picture
-_MOST_BOXES = 500_000  # frames times runs: what bounds the time it takes and the size
+MOST_BOXES = 500_000  # frames times runs: what bounds the time it takes and the size
 _MOST_QUEUED = 100  # names of the queue in one frame
 _MOST_SLOTS = 24  # of a pool, drawn
 _MOST_LINES = 50  # about what else there is
@@ -41,7 +41,7 @@ class Film:
             parents = {run: parent for run, parent in parents.items() if run in kept}
         #: The same forest as it stands on a wide screen and on a narrow one.
         self.stages = Stage(parents), Stage(parents, as_list=True)
-        most = min(MOST_FRAMES, _MOST_BOXES // max(len(parents), 1))
+        most = min(MOST_FRAMES, MOST_BOXES // max(len(parents), 1))
         #: Which frames are shown, by their place in the story.
         self.shown = _kept(len(story.frames), most, story.bad)
         #: The names of the parts, in their order.
