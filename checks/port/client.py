@@ -7,20 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from slotcheck.checks.port.messages import Answer, AnswerError, Hello, Request, read_hello
+from slotcheck.checks.port.messages import Answer, AnswerError, Hello, Request, line_of, read_hello
 from slotcheck.checks.port.process import PortFaultError, PortProcess
 
-__all__ = ["CHUNK", "Port", "line_of"]
+__all__ = ["CHUNK", "Port"]
 
 #: So many requests are sent before the first answer is looked at.
 CHUNK = 400
 
 _BATCH = 100  # requests in one; the answers must fit into one line
-
-
-def line_of(request: Request) -> str:
-    """A request as a line, without its end."""
-    return json.dumps(request, separators=(",", ":"))
 
 
 class Port:
@@ -69,7 +64,7 @@ class Port:
                 self.messages += 1
                 yield answer
             return
-        if not self._batches:
+        if not self._batches or any(request["op"] == "malformed" for request in requests):
             for some in _parts(requests, CHUNK):
                 answers = self._process.exchange([line_of(request) for request in some])
                 self.messages += len(answers)
@@ -83,12 +78,6 @@ class Port:
                     raise self.wrong_type(AnswerError(told), batch, answers)
                 self.messages += len(answers)
                 yield from answers
-
-    def raw(self, line: str) -> Answer:
-        """The answer to a line that need not be a request."""
-        (answer,) = self._process.exchange([line])
-        self.messages += 1
-        return answer
 
     def wrong_type(self, error: AnswerError, request: Request, answer: Answer) -> PortFaultError:
         """An answer that is not of its request's form, as a fault."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -21,6 +22,8 @@ __all__ = [
     "answer_by_rule",
     "answer_of",
     "difference",
+    "line_of",
+    "malformed_request",
     "needs_of",
     "read_hello",
     "refusal_of",
@@ -108,6 +111,16 @@ def request_of(call: Call) -> Request:
         if job is not None:
             request["job"] = list(job)
     return request
+
+
+def malformed_request(line: str) -> Request:
+    """A line that is no request, to be sent as it is."""
+    return {"op": "malformed", "line": line}
+
+
+def line_of(request: Request) -> str:
+    """A request as a line, without its end."""
+    return str(request["line"]) if request["op"] == "malformed" else json.dumps(request, separators=(",", ":"))
 
 
 def needs_of(request: Request) -> set[str]:

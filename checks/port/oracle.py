@@ -48,7 +48,7 @@ class Oracle:
             except Refusal as refusal:
                 return refusal_of(refusal.code)
             return answer_of()
-        if self.state is None:
+        if self.state is None or op == "malformed":
             return refusal_of("bad_request")
         if op == "state":
             return state_answer(self.state)

@@ -30,9 +30,10 @@ class Walk:
         still: whether to make the calls that change nothing.
     """
 
-    def __init__(self, graph: Graph, *, every_state: bool = True) -> None:
+    def __init__(self, graph: Graph, *, every_state: bool = True, still: bool = True) -> None:
         self.graph = graph
         self._every_state = every_state
+        self._still = still
         self._shows = "state" in graph.family.acts
         self._views: dict[tuple[int, tuple[str, ...]], Answer] = {}
 
@@ -67,7 +68,7 @@ class Walk:
         if self._shows and self._every_state:
             yield self._view(node, names)
         loops = [(edge.call, edge.answer) for edge in graph.edges[node] if edge.target == node]
-        for call, answer in [*loops, *graph.still[node]]:
+        for call, answer in [*loops, *(graph.still[node] if self._still else ())]:
             yield Walked(_exchange(call, answer, names), number)
             number += 1
         if self._shows:
