@@ -247,7 +247,7 @@ def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> 
                         f"on a pool that lived on, {call.verb}{call.args!r} gave {reply[1:]!r}; on one restored from "
                         f"its snapshot it gave {call.reply[1:]!r}: the pool keeps something outside its snapshot"
                     )
-                    found.traces.append(trace_of(workload, walked, "Replays", message))
+                    found.traces.append(trace_of(workload, walked, "Replays", message, last=reply))
                     return
             state = workload.next(state, action)
 
