@@ -23,7 +23,7 @@ from slotcheck.pymodel.rules import Refusal, Rule, State
 from slotcheck.pymodel.rules.rule import ORDERS, TIES
 from slotcheck.pymodel.subject import Call, Reply
 
-__all__ = ["Histories", "play_histories"]
+__all__ = ["Histories", "draw_call", "play_histories"]
 
 _SEED = 20_261_130
 _HISTORIES = 10  # for each way of making a pool; every other one is never restored
@@ -73,7 +73,7 @@ def play_histories(subject: ClassSubject, reference: Rule) -> Histories:
             cap = rng.choice((1, 1, 2, 2, 3, 4))
             names = [f"r{run}" for run in range(_RUNS)]
             rng.shuffle(names)  # so that the order of ids says nothing
-            calls, fault = _play(subject, reference, way, cap, partial(_draw, rng, names, bool(history % 2)), found)
+            calls, fault = _play(subject, reference, way, cap, partial(draw_call, rng, names, restores=bool(history % 2)), found)
             if fault is not None and fault.invariant not in told:
                 told.add(fault.invariant)
                 found.traces.append(_smallest(subject, reference, way, cap, calls, fault))
@@ -97,8 +97,8 @@ def _ways(subject: ClassSubject, found: Histories) -> Iterator[Way]:
                 yield Way(options, relend)
 
 
-def _draw(rng: random.Random, names: Sequence[str], restores: bool, before: State) -> Made:
-    """One call: mostly one that does something in this state, sometimes any."""
+def draw_call(rng: random.Random, names: Sequence[str], before: State, *, restores: bool = False) -> Made:
+    """One call: mostly one that does something in this state, sometimes any. With ``restores`` also `RESTORE`."""
     verb = rng.choices(("ask", "try_ask", "finish", "cancel", "resize", RESTORE), (46, 6, 26, 9, 7, 6 * restores))[0]
     if verb == RESTORE:
         return (verb,)
