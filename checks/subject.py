@@ -87,6 +87,10 @@ class ClassSubject:
         except BaseException:
             return False  # the check will show why
 
+    def made_with(self, **options: str) -> ClassSubject:
+        """The subject whose pools are made with these options instead."""
+        return self if self.options == options else ClassSubject(self.name, self.cls, **options)
+
     def new(self, cap: Any, *, relend: bool, **more: str) -> Any:
         """A new pool of this class."""
         options: dict[str, Any] = {**self.options, **more}
@@ -215,6 +219,10 @@ class RuleSubject:
         self.rule = rule
         self.conduct = rule.conduct
         self.options = options
+
+    def made_with(self, **options: str) -> RuleSubject:
+        """The subject whose pools are made with these options instead."""
+        return self if self.options == options else RuleSubject(self.rule, **options)
 
     def declared(self, levels: int) -> RuleSubject:
         """The subject for trees of so many levels, where the rule must know that ahead."""
