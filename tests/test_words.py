@@ -91,6 +91,7 @@ def test_the_codes_that_a_rule_refuses_with_beyond_those_of_the_pool() -> None:
     assert codes["rule"] == CODES
     assert {name: more for name in codes if (more := codes[name] - CODES)} == {
         "per_level": {"too_deep"},
+        "permit": {"component_above", "not_handed_over", "not_working"},
         "refuse": {"full", "too_deep"},
     }
     assert rules.Refuse.declines == codes["refuse"]
