@@ -216,7 +216,7 @@ class Permits:
     def enter(
         self,
         run: Hashable,
-        component: Hashable,
+        component: Hashable | None,
         key: Hashable | None = None,
         parent: Hashable | None = None,
         job: Job | None = None,
@@ -226,7 +226,7 @@ class Permits:
 
         Args:
             run: the caller's id for it.
-            component: what it is a run of; hashable and not None.
+            component: what it is a run of, hashable; None for a run that needs no permit.
             key: what its body would make of it, so that an equal memo answers it; None if none can.
             parent, job: as for `slotlending.Pool.ask`.
             lineage: the components above it (see `lineage`); by default its parent's lineage and component. To be
@@ -237,10 +237,11 @@ class Permits:
             ComponentAbove: its component is in its lineage.
             TypeError: an argument is of the wrong kind.
         """
-        if component is None:
-            raise TypeError("None is no component: a run that needs no permit asks")
         hash((component, key))
         entered = self._judge(run, component, key, parent, job, lineage)
+        if component is None:
+            self._add(entered, None)
+            return self._told(self._pool.ask(run, parent, entered.job))
         of = self._components.get(component)
         if of is None:
             of = self._components[component] = _Component()
@@ -252,10 +253,8 @@ class Permits:
         return self._told(self._pool.ask(run, parent, entered.job))
 
     def ask(self, run: Hashable, parent: Hashable | None = None, job: Job | None = None) -> PermitAnswer:
-        """`slotlending.Pool.ask`, for a run that needs no permit."""
-        entered = self._judge(run, None, None, parent, job, None)
-        self._add(entered, None)
-        return self._told(self._pool.ask(run, parent, entered.job))
+        """`slotlending.Pool.ask`, for a run that needs no permit: `enter` without a component."""
+        return self.enter(run, None, None, parent, job)
 
     def try_ask(self, run: Hashable, parent: Hashable | None = None, job: Job | None = None) -> PermitAnswer:
         """`slotlending.Pool.try_ask`, for a run that needs no permit."""

@@ -127,16 +127,16 @@ class BuildPermit:
         self,
         state: PermitState,
         run: RunId,
-        component: Component,
+        component: Component | None,
         key: str | None = None,
         parent: RunId | None = None,
         job: Job | None = None,
         lineage: tuple[Component, ...] | None = None,
     ) -> PermitOutcome:
-        """A run of a component begins. ``lineage``: by default its parent, and what is above that."""
+        """A run begins; without a component it needs no permit. ``lineage``: by default its parent's, and that."""
         draft = _Draft(self.rule, state)
         asked, entered = draft.judge(run, component, key, parent, job, lineage)
-        beside = any(other.component == component for other in draft.present.values())
+        beside = component is not None and any(other.component == component for other in draft.present.values())
         draft.present[run] = entered
         if beside:
             draft.queue(run)
@@ -146,11 +146,7 @@ class BuildPermit:
 
     def ask(self, state: PermitState, run: RunId, parent: RunId | None = None, job: Job | None = None) -> PermitOutcome:
         """R2, for a run that needs no permit."""
-        draft = _Draft(self.rule, state)
-        asked, entered = draft.judge(run, None, None, parent, job, None)
-        draft.present[run] = entered
-        draft.take(asked)
-        return draft.done()
+        return self.enter(state, run, None, None, parent, job)
 
     def try_ask(
         self, state: PermitState, run: RunId, parent: RunId | None = None, job: Job | None = None
