@@ -25,6 +25,7 @@ from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
 from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
 from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.permit_subject import with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
@@ -124,6 +125,8 @@ class PartResult:
     live_calls: int = 0
     most_in_flight: int = 0
     most: int = 0
+    #: The most slots that runs sat on at once while they queued on a permit.
+    most_queued_with_slot: int = 0
     plain: bool = False
     reduced: bool = False
     #: For each invariant how much it was judged on.
@@ -146,6 +149,8 @@ def check_part(
 ) -> PartResult:
     """Explore one part and judge it. ``ledger``: what is known of the subject from parts with the same runs."""
     settings = settings or Settings()
+    if part.scenario.permits:
+        subject = with_permits(subject)
     ledger = ledger or ledger_for(part, subject)
     symmetry = settings.symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
@@ -176,6 +181,7 @@ def check_part(
     found.reached = sorted(witness.name for witness in WITNESSES if witness.name in result.reached)
     found.stopped = result.stopped
     found.most_in_flight, found.most = judge.most_seen, judge.most
+    found.most_queued_with_slot = judge.most_queued_with_slot
     found.diagnoses = sorted(judge.diagnoses)
     for violation in result.violations:
         path, message = violation.path.actions, violation.message
@@ -194,6 +200,8 @@ def check_part(
 
 def ledger_for(part: Part, subject: AnySubject, *, only: Collection[str] | None = None) -> Ledger:
     """An empty ledger for parts with these runs; ``only`` as in `Ledger`."""
+    if part.scenario.permits:
+        subject = with_permits(subject)
     if isinstance(subject, RuleSubject):
         subject = subject.declared(part.scenario.levels)
     return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs], only=only)

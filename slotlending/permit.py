@@ -41,7 +41,7 @@ leaves everything as it was then. All calls for a pool go through its `Permits`,
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeAlias
 
 from slotlending.errors import ComponentAbove, NotAdmitted, NotHandedOver, NotKnown, NotWorking, RunKnown
@@ -392,9 +392,9 @@ class Permits:
         return PermitSnapshot(self._pool.snapshot(), frozenset(self._present.values()), permits)
 
     @classmethod
-    def restore(cls, snapshot: PermitSnapshot, pool: type[Pool] = Pool) -> Permits:
-        """Permits in the state that a snapshot tells, on a pool of this class. The snapshot is believed."""
-        permits = cls(pool.restore(snapshot.pool))
+    def restore(cls, snapshot: PermitSnapshot, pool: Callable[[Snapshot], Pool] = Pool.restore) -> Permits:
+        """Permits in the state that a snapshot tells, which is believed. ``pool`` restores the pool."""
+        permits = cls(pool(snapshot.pool))
         for component, holder, queue, memo in snapshot.permits:
             of = permits._components[component] = _Component()
             of.holder, of.queue, of.memo = holder, OrderedDict.fromkeys(queue), memo
