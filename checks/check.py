@@ -29,7 +29,7 @@ from slotcheck.checks.permit_subject import with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
-from slotcheck.checks.witnesses import WITNESSES, Means
+from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.scenario import Scenario
@@ -178,7 +178,7 @@ def check_part(
     found.reduced = workload.merges
     found.judged.update(judge.judged(result, calls=found.calls, views=found.snapshots))
     found.fired = result.fired
-    found.reached = sorted(witness.name for witness in WITNESSES if witness.name in result.reached)
+    found.reached = sorted(witness.name for witness in ALL_WITNESSES if witness.name in result.reached)
     found.stopped = result.stopped
     found.most_in_flight, found.most = judge.most_seen, judge.most
     found.most_queued_with_slot = judge.most_queued_with_slot
@@ -377,7 +377,7 @@ def check(
         report.histories = play_histories(subject, RULES["lend"])
     explored = parts[: len(report.parts)]
     means = [Means(part.scenario, part.cap, part.relend) for part in explored]
-    for witness in WITNESSES:
+    for witness in ALL_WITNESSES:
         if witness.name not in reached:
             judged = witness.invariant != "HeldMatches" or subject.tells_held
             possible = judged and any(way.allow(witness) for way in means)

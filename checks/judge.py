@@ -9,7 +9,7 @@ from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.invariants import CALLS, STATES, Situation
 from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, OF_RUNS, PermitFacts
-from slotcheck.checks.witnesses import GRANT_CANCELLED, OF_CALLS, OF_STATES
+from slotcheck.checks.witnesses import ALL_WITNESSES, GRANT_CANCELLED, OF_STATES
 from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
@@ -87,9 +87,8 @@ class Judge:
         if self.workload.scenario.script:
             properties.append(Property.sometimes(SCRIPT_DONE, self.workload.script_done))
         properties.append(Property.witnesses([witness.name for witness in OF_STATES], self._state_shows))
-        properties.append(
-            Property.step_witnesses([*(witness.name for witness in OF_CALLS), GRANT_CANCELLED], self._step_shows)
-        )
+        of_steps = [witness.name for witness in ALL_WITNESSES if witness not in OF_STATES]
+        properties.append(Property.step_witnesses(of_steps, self._step_shows))
         return properties
 
     # -- invariants ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from slotcheck.checks.invariants import CALLS, STATES, Happening
 from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, PermitFacts, permit_lockstep
 from slotcheck.checks.permit_invariants import calls_without_effect as permit_calls_without_effect
 from slotcheck.checks.permit_subject import PermitRuleSubject, PermitSubject, permit_view
+from slotcheck.checks.permit_witnesses import PERMIT_WITNESSES
 from slotcheck.checks.subject import AnySubject, view
 from slotcheck.checks.witnesses import OF_CALLS
 from slotcheck.pymodel.rules import BuildPermit, Rule
@@ -99,7 +100,8 @@ class Ledger:
         """What the call is a witness of."""
         if call.shows is None:
             happening = self.happening(call)
-            call.shows = tuple(witness.name for witness in OF_CALLS if witness.check(happening))
+            of_calls = (*OF_CALLS, *(PERMIT_WITNESSES if self._permits else ()))
+            call.shows = tuple(witness.name for witness in of_calls if witness.check(happening))
         return call.shows
 
     def _lockstep(self, call: Call) -> str | None:

@@ -118,9 +118,7 @@ def _ended_holds_no_slot(workload: Workload, facts: PermitFacts, state: Workload
 
 #: Judged on every state, with what the runs do: ``check(workload, facts, state)``.
 OF_RUNS = (
-    Invariant(
-        "WorksUnderPermit", "a body of a component works only with its permit and a slot", _works_under_permit
-    ),
+    Invariant("WorksUnderPermit", "a body of a component works only with its permit and a slot", _works_under_permit),
     Invariant("EndedHoldsNoSlot", "a run that is over holds no slot, parked ones aside", _ended_holds_no_slot),
 )
 
@@ -189,7 +187,9 @@ OF_PERMIT_CALLS = (
     Invariant("NoDoubleWork", "no body starts while the stored memo answers it", _no_double_work),
     Invariant("PermitFirstCome", "the permit goes to the run that queued first", _permit_first_come),
     Invariant(
-        "EnterTakesNoSlot", "a run that enters beside a present one of its component takes no slot", _enter_takes_no_slot
+        "EnterTakesNoSlot",
+        "a run that enters beside a present one takes no slot",
+        _enter_takes_no_slot,
     ),
 )
 

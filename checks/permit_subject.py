@@ -120,9 +120,7 @@ class PermitRuleSubject(RuleSubject):
             if refusal.code == _DECLINED or refusal.code in self.rule.declines:
                 return Reply(snapshot, declined=refusal.code)
             return Reply(snapshot, refused=refusal.code)
-        return Reply(
-            outcome.state, outcome.granted, outcome.relent, handed=outcome.handed, came_to=outcome.came_to
-        )
+        return Reply(outcome.state, outcome.granted, outcome.relent, handed=outcome.handed, came_to=outcome.came_to)
 
 
 def takes_permits(subject: AnySubject) -> bool:
@@ -157,5 +155,7 @@ def permits_of_class(spec: str, cls: Any, options: dict[str, str]) -> PermitSubj
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise SubjectError(f"{spec} cannot be made from a pool and restored: {type(error).__name__}: {error}") from error
+        raise SubjectError(
+            f"{spec} cannot be made from a pool and restored: {type(error).__name__}: {error}"
+        ) from error
     return subject

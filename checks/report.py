@@ -16,7 +16,7 @@ from rich.text import Text
 from slotcheck.checks.check import DIAGNOSED, PartResult, Report
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.trace import Trace
-from slotcheck.checks.witnesses import WITNESSES
+from slotcheck.checks.witnesses import ALL_WITNESSES
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["as_json", "as_text", "console", "trace_text", "versions"]
@@ -86,7 +86,7 @@ def covered(report: Report) -> dict[str, Any]:
                 if witness.name in report.missing
                 else "not covered",
             }
-            for witness in WITNESSES
+            for witness in ALL_WITNESSES
         },
     }
 
