@@ -25,7 +25,7 @@ from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
 from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.permit_subject import with_permits
+from slotcheck.checks.permit_subject import takes_permits, with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
@@ -279,6 +279,8 @@ class Report:
     histories: Histories | None = None
     #: Parts with more runs than the smallest that fails, which were left alone.
     left_alone: int = 0
+    #: Parts whose runs need permits, which do not stand on the subject.
+    left_out: int = 0
 
     @property
     def violations(self) -> list[Trace]:
@@ -333,6 +335,10 @@ def check(
     """
     subject = resolve_subject(settings.subject, order=settings.order, tie=settings.tie)
     report = Report(subject.name)
+    if not takes_permits(subject):
+        without = [part for part in parts if not part.scenario.permits]
+        report.left_out = len(parts) - len(without)
+        parts = without
     if any(part.relend for part in parts) and not takes(subject, relend=True):
         raise SubjectError(
             f"{settings.subject} does not take relend=True: check it with relend off only (--relend off)"

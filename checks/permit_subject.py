@@ -131,7 +131,13 @@ def takes_permits(subject: AnySubject) -> bool:
 
 
 def with_permits(subject: AnySubject) -> PermitSubject | PermitRuleSubject:
-    """The subject, with permits on top of it."""
+    """The subject, with permits on top of it.
+
+    Raises:
+        SubjectError: they cannot stand on it.
+    """
+    if not takes_permits(subject):
+        raise SubjectError(f"{subject.name}: permits do not stand on a rule that acts between a run's own steps")
     if isinstance(subject, PermitSubject | PermitRuleSubject):
         return subject
     return PermitRuleSubject(subject) if isinstance(subject, RuleSubject) else PermitSubject(subject)
