@@ -26,10 +26,11 @@ from slotcheck.checks.histories import Histories, play_histories
 from slotcheck.checks.judge import SCRIPT_DONE, Judge
 from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.paths import heaviest_paths
+from slotcheck.checks.permit_subject import takes_permits, with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
-from slotcheck.checks.witnesses import WITNESSES, Means
+from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.scenario import Scenario
@@ -125,6 +126,8 @@ class PartResult:
     live_calls: int = 0
     most_in_flight: int = 0
     most: int = 0
+    #: The most slots that runs sat on at once while they queued on a permit.
+    most_queued_with_slot: int = 0
     plain: bool = False
     reduced: bool = False
     #: For each invariant how much it was judged on.
@@ -147,6 +150,8 @@ def check_part(
 ) -> PartResult:
     """Explore one part and judge it. ``ledger``: what is known of the subject from parts with the same runs."""
     settings = settings or Settings()
+    if part.scenario.permits:
+        subject = with_permits(subject)
     ledger = ledger or ledger_for(part, subject)
     symmetry = settings.symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
@@ -174,9 +179,10 @@ def check_part(
     found.reduced = workload.merges
     found.judged.update(judge.judged(result, calls=found.calls, views=found.snapshots))
     found.fired = result.fired
-    found.reached = sorted(witness.name for witness in WITNESSES if witness.name in result.reached)
+    found.reached = sorted(witness.name for witness in ALL_WITNESSES if witness.name in result.reached)
     found.stopped = result.stopped
     found.most_in_flight, found.most = judge.most_seen, judge.most
+    found.most_queued_with_slot = judge.most_queued_with_slot
     found.diagnoses = sorted(judge.diagnoses)
     for violation in result.violations:
         path, message = violation.path.actions, violation.message
@@ -195,6 +201,8 @@ def check_part(
 
 def ledger_for(part: Part, subject: AnySubject, *, only: Collection[str] | None = None) -> Ledger:
     """An empty ledger for parts with these runs; ``only`` as in `Ledger`."""
+    if part.scenario.permits:
+        subject = with_permits(subject)
     if isinstance(subject, RuleSubject):
         subject = subject.declared(part.scenario.levels)
     return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs], only=only)
@@ -304,6 +312,8 @@ class Report:
     histories: Histories | None = None
     #: Parts with more runs than the smallest that fails, which were left alone.
     left_alone: int = 0
+    #: Parts whose runs need permits, which do not stand on the subject.
+    left_out: int = 0
 
     @property
     def violations(self) -> list[Trace]:
@@ -358,6 +368,10 @@ def check(
     """
     subject = resolve_subject(settings.subject, order=settings.order, tie=settings.tie)
     report = Report(subject.name)
+    if not takes_permits(subject):
+        without = [part for part in parts if not part.scenario.permits]
+        report.left_out = len(parts) - len(without)
+        parts = without
     if any(part.relend for part in parts) and not takes(subject, relend=True):
         raise SubjectError(
             f"{settings.subject} does not take relend=True: check it with relend off only (--relend off)"
@@ -402,7 +416,7 @@ def check(
         report.histories = play_histories(subject, RULES["lend"])
     explored = parts[: len(report.parts)]
     means = [Means(part.scenario, part.cap, part.relend) for part in explored]
-    for witness in WITNESSES:
+    for witness in ALL_WITNESSES:
         if witness.name not in reached:
             judged = witness.invariant != "HeldMatches" or subject.tells_held
             possible = judged and any(way.allow(witness) for way in means)

@@ -36,10 +36,14 @@ KEYS = (
     "job",
     "at",
     "work",
+    "component",
+    "key",
+    "live",
+    "mounts",
 )
-KEYS_LATER = ("jobs", "weight", "weights", "crash", "permit")
+KEYS_LATER = ("jobs", "weight", "weights", "crash")
 #: Keys that may stand on several lines; `late_children` is ``late children``.
-REPEATED = ("body", "gate", "expect", "diagnosis", "job", "asks_at", "work")
+REPEATED = ("body", "gate", "expect", "diagnosis", "job", "asks_at", "work", "component", "key", "live", "mounts")
 
 #: Longest text, in characters (of a file: bytes). Reading takes time in proportion, some 10 s for this.
 MAX_LENGTH = 1_000_000
@@ -67,6 +71,9 @@ _NAMES: dict[str, str | None] = {
     "RANGE": "a run's name",
     "EVENT": "an event's name",
     "GATE": "a gate's name",
+    "COMPONENT": "a component's name",
+    "KEY": "a key",
+    "LENDER": "'waiter', 'mounter', 'given' or 'nobody'",
     "RULE": "a rule's name",
     "OUTCOME": "'holds', 'diagnosed', 'refused', an invariant's name",
     "CAP": "a number",
@@ -81,6 +88,7 @@ _NAMES: dict[str, str | None] = {
     "RESUME": "'resume'",
     "CANCEL": "'cancel'",
     "FINISH": "'finish'",
+    "FAIL": "'fail'",
     "WHEN": "'when'",
     "PHASE": "'waiting', 'granted' or 'resumed'",
     "TAKE": "'.take'",

@@ -387,12 +387,15 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
         said = f"cap := {run}"
     elif verb in ("ask", "ask late"):
         assert call is not None
-        parent = call.args[1]
-        said = f"ask {run}" + (
+        entered = call.verb == "enter"
+        parent = call.args[3] if entered else call.args[1]
+        said = (f"enter {run} of {call.args[1]}" if entered and call.args[1] else f"ask {run}") + (
             f" under {parent}" if parent else " late, without a parent" if verb == "ask late" else ""
         )
     elif verb == "finish early":
         said = f"finish {run} early"
+    elif verb == "fail":
+        said = f"{run} fails and ends"
     elif verb == "cancel":
         known = workload.calls.runs[before.pool].get(run)
         phase = "waiting" if known is None or known.phase == "waiting" else "in flight"
@@ -406,6 +409,13 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
     if call is None or reply is None:
         return said + _locked(workload, before, action, after)
     return call_event(said, call.verb, run, reply)
+
+
+_CAME_TO = {
+    "answered": "the memo answers it, and it is over",
+    "works": "works",
+    "asks": "not answered: drops the permit and asks for a slot",
+}
 
 
 def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
@@ -430,8 +440,12 @@ def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
     for turned in reply.relent:
         lender = target[turned].parent if turned in target else None
         told.append(f"{turned} goes on, on loan from {lender}; its pool slot comes back")
-    if not told and verb in ("ask", "try_ask", "retake"):
-        told.append("nothing is granted" if verb == "try_ask" else "waits")
+    if reply.came_to is not None:
+        told.insert(0, _CAME_TO[reply.came_to])
+    if not told and verb in ("ask", "try_ask", "retake", "enter"):
+        queues = verb == "enter" and run not in target and run not in reply.handed
+        told.append("nothing is granted" if verb == "try_ask" else "queues on the permit" if queues else "waits")
+    told += [f"{one} is handed the permit" for one in reply.handed]
     parked = target.get(run) if verb in ("finish", "cancel") else None
     if parked is not None and parked.phase == "parked":
         told.append(f"parked: its slot stays with {'what runs on it' if below else 'its borrower'}")
