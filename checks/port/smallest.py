@@ -153,7 +153,9 @@ def _short_names(requests: Requests) -> Iterator[Requests]:
                 names[called] = chr(ord("a") + len(names)) if len(names) < 26 else f"r{len(names)}"
 
     def named(request: Request) -> dict[str, Any]:
-        changed = {name: names[request[name]] for name in ("run", "parent") if request.get(name) is not None}
+        changed: dict[str, Any] = {
+            name: names[request[name]] for name in ("run", "parent") if request.get(name) is not None
+        }
         if request.get("job"):
             changed["job"] = [names.get(name, name) for name in request["job"]]
         return {**request, **changed}

@@ -1,8 +1,8 @@
 """The conformance vectors: what a port must answer, as files that need nothing of this suite to be run.
 
-A file is a script of requests, one a line, each with the answer demanded under ``expect``. Each of the sets below covers
-every edge of the graphs that it is said to be of, by one shortest walk for each graph, and asks for the state once in
-every state. They are the same every time: a file is never written by hand.
+A file is a script of requests, one a line, each with the answer demanded under ``expect``. Each of the sets below
+covers every edge of the graphs that it is said to be of, by one shortest walk for each graph, and asks for the state
+once in every state. They are the same every time: a file is never written by hand.
 """
 
 from __future__ import annotations
