@@ -6,7 +6,6 @@ import json
 import math
 import sys
 import time
-from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -23,7 +22,7 @@ __all__ = ["port_command"]
 
 _MOST_RUNS = 8  # trees of so many already have tens of millions of edges
 _MOST_CAP = 1_000_000
-_DEFAULTS = {field.name: field.default for field in fields(PortSettings)}
+_DEFAULTS = PortSettings()
 
 
 @click.command("port")
@@ -38,7 +37,7 @@ _DEFAULTS = {field.name: field.default for field in fields(PortSettings)}
 @click.option(
     "--runs",
     type=click.IntRange(1, _MOST_RUNS),
-    default=_DEFAULTS["runs"],
+    default=_DEFAULTS.runs,
     show_default=True,
     help="Edges: all trees of up to N runs.",
 )
@@ -53,15 +52,15 @@ _DEFAULTS = {field.name: field.default for field in fields(PortSettings)}
 @click.option(
     "--histories",
     type=click.IntRange(min=1),
-    default=_DEFAULTS["histories"],
+    default=_DEFAULTS.histories,
     show_default=True,
     help="Random: so many for each order, with relend off and on.",
 )
-@click.option("--seed", type=int, default=_DEFAULTS["seed"], show_default=True, help="Random: of the first history.")
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Random: of the first history.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=_DEFAULTS["timeout"],
+    default=_DEFAULTS.timeout,
     show_default=True,
     metavar="S",
     help="Seconds that the port may take for one answer.",
@@ -104,7 +103,7 @@ def port_command(
             raise BadInput(f"--cap {cap}: a cap is an integer from 1 to {_MOST_CAP:,}")
     chosen = tuple(level for level in LEVELS if level in levels) or LEVELS
     settings = PortSettings(
-        chosen, runs, tuple(dict.fromkeys(caps)) or _DEFAULTS["caps"], histories, seed, timeout, max_seconds
+        chosen, runs, tuple(dict.fromkeys(caps)) or _DEFAULTS.caps, histories, seed, timeout, max_seconds
     )
     started = time.monotonic()
     try:

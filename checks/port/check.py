@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from slotcheck.checks.port.client import AnyPort, Port
 from slotcheck.checks.port.drive import PROTOCOL, Fault, OverTimeError, Session
 from slotcheck.checks.port.levels import LEVELS, REQUESTS, Part, parts_of
 from slotcheck.checks.port.messages import FEATURES, Hello
@@ -96,16 +97,22 @@ def check_port(
     command: Sequence[str],
     settings: PortSettings,
     *,
+    start: Callable[[bool], AnyPort] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> PortReport:
     """Start a port and drive it through the levels.
+
+    Args:
+        command: the program and its arguments.
+        start: how to start it otherwise; told whether it is to be sent one request at a time.
+        progress: told how many parts are begun.
 
     Raises:
         StartError: it cannot be started.
     """
     report = PortReport(tuple(command), settings)
     deadline = None if settings.max_seconds is None else time.monotonic() + settings.max_seconds
-    session = Session(command, settings.timeout, deadline)
+    session = Session(start or (lambda one_by_one: Port(command, settings.timeout, one_by_one=one_by_one)), deadline)
     try:
         try:
             report.hello = session.port().hello

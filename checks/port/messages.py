@@ -59,7 +59,7 @@ FEATURES: Final = ("try_ask", "cancel", "resize", "relend", "jobs", "state", "ba
 
 _STATE_FIELDS = ("cap", "taken", "runs", "waiting", "children", "lines")
 _RUN_FIELDS = ("phase", "token", "lent", "level", "parent", "job")
-_TYPES: Final[Mapping[str, type]] = {
+_TYPES: Final[Mapping[str, type[Any]]] = {
     "cap": int, "taken": int, "runs": dict, "waiting": list, "children": dict, "lines": list,
     "phase": str, "token": str, "lent": bool, "level": int, "job": list,
 }  # fmt: skip
@@ -300,14 +300,17 @@ def _read_state(answer: Answer, hidden: set[str]) -> dict[str, Any]:
 def _judge(name: str, value: Any, hidden: set[str]) -> None:
     if value is None:
         hidden.add(name)
-    elif type(value) is not _TYPES[name]:
-        raise AnswerError(f"{name} in the answer to state is {_KINDS[_TYPES[name]]}, not {_kind(value)}")
-    elif name == "lines" and not all(
-        isinstance(item, dict) and all(isinstance(item.get(key), list) for key in ("node", "line")) for item in value
+        return
+    form = _TYPES[name]
+    items: Any = value
+    if type(value) is not form:
+        raise AnswerError(f"{name} in the answer to state is {_KINDS[form]}, not {_kind(value)}")
+    if name == "lines" and not all(
+        isinstance(item, dict) and all(isinstance(item.get(key), list) for key in ("node", "line")) for item in items
     ):
-        raise AnswerError(f"lines in the answer to state holds objects with the arrays node and line: {_brief(value)}")
-    elif name == "children" and not all(isinstance(item, list) for item in value.values()):
-        raise AnswerError(f"children in the answer to state holds an array for each run: {_brief(value)}")
+        raise AnswerError(f"lines in the answer to state holds objects with the arrays node and line: {_brief(items)}")
+    if name == "children" and not all(isinstance(item, list) for item in items.values()):
+        raise AnswerError(f"children in the answer to state holds an array for each run: {_brief(items)}")
 
 
 def _by_node(lines: list[dict[str, Any]]) -> list[tuple[str, Any]]:
