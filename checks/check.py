@@ -23,12 +23,14 @@ from typing import NamedTuple
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
-from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
+from slotcheck.checks.judge import SCRIPT_DONE, Judge
 from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.paths import heaviest_paths
+from slotcheck.checks.permit_subject import takes_permits, with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
-from slotcheck.checks.witnesses import WITNESSES, Means
+from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.scenario import Scenario
@@ -124,6 +126,8 @@ class PartResult:
     live_calls: int = 0
     most_in_flight: int = 0
     most: int = 0
+    #: The most slots that runs sat on at once while they queued on a permit.
+    most_queued_with_slot: int = 0
     plain: bool = False
     reduced: bool = False
     #: For each invariant how much it was judged on.
@@ -146,6 +150,8 @@ def check_part(
 ) -> PartResult:
     """Explore one part and judge it. ``ledger``: what is known of the subject from parts with the same runs."""
     settings = settings or Settings()
+    if part.scenario.permits:
+        subject = with_permits(subject)
     ledger = ledger or ledger_for(part, subject)
     symmetry = settings.symmetry and subject.plain
     workload = Workload(part.scenario, ledger.calls, cap=part.cap, relend=part.relend, symmetry=symmetry)
@@ -173,9 +179,10 @@ def check_part(
     found.reduced = workload.merges
     found.judged.update(judge.judged(result, calls=found.calls, views=found.snapshots))
     found.fired = result.fired
-    found.reached = sorted(witness.name for witness in WITNESSES if witness.name in result.reached)
+    found.reached = sorted(witness.name for witness in ALL_WITNESSES if witness.name in result.reached)
     found.stopped = result.stopped
     found.most_in_flight, found.most = judge.most_seen, judge.most
+    found.most_queued_with_slot = judge.most_queued_with_slot
     found.diagnoses = sorted(judge.diagnoses)
     for violation in result.violations:
         path, message = violation.path.actions, violation.message
@@ -194,6 +201,8 @@ def check_part(
 
 def ledger_for(part: Part, subject: AnySubject, *, only: Collection[str] | None = None) -> Ledger:
     """An empty ledger for parts with these runs; ``only`` as in `Ledger`."""
+    if part.scenario.permits:
+        subject = with_permits(subject)
     if isinstance(subject, RuleSubject):
         subject = subject.declared(part.scenario.levels)
     return Ledger(subject, reference_of(subject), [run.name for run in part.scenario.runs], only=only)
@@ -209,9 +218,12 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
     scenario = workload.scenario
     crashed = any(trace.invariant == "Answers" for trace in found.traces)
     if scenario.plain and judge.most_seen < judge.most and not crashed:
-        message = f"at most {judge.most_seen} runs are ever in flight at once, as here, and never {judge.most}"
-        way = result.reached.get(in_flight_at_once(judge.most_seen))
-        found.traces.append(trace_of(workload, way.actions if way else (), "MaxInFlight", message))
+        message = f"at most {judge.most_seen} runs are ever in flight at once, and never {judge.most}"
+        way = _towards_the_most(workload)
+        kept = ", ".join(workload.snapshot(_after(workload, way)).waiting)
+        if kept:
+            message += f": here {kept} could be too, since all that have asked are on the {workload.cap} longest paths"
+        found.traces.append(trace_of(workload, way, "MaxInFlight", message))
     for diagnosis in scenario.diagnoses:
         found_reasons = [reason for stuck in judge.diagnoses.values() for reason in stuck.reasons]
         if not any(names(diagnosis, reason) for reason in found_reasons):
@@ -219,6 +231,35 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
             found.traces.append(trace_of(workload, (), "Diagnosis", message))
     if scenario.script and SCRIPT_DONE not in result.reached:
         found.stopped = SCRIPT_NOT_DONE
+
+
+def _towards_the_most(workload: Workload) -> list[Action]:
+    """Up to the first that waits, the runs on the cap longest disjoint paths ask, and nobody ends.
+
+    Lending admits each of them at once, and then as many are in flight as there can be.
+    """
+    scenario = workload.scenario
+    paths = heaviest_paths(scenario.runs, {run.name: 1 for run in scenario.runs}, workload.cap)
+    wanted = {run for path in paths for run in path.runs}
+    way: list[Action] = []
+    state = workload.initial()[0]
+    for run in scenario.runs:
+        if run.name not in wanted:
+            continue
+        above = ("resume", run.parent)
+        for action in ((above,) if run.parent is not None and above not in way else ()) + (("ask", run.name),):
+            if action not in workload.actions(state) or workload.snapshot(state).waiting:
+                return way
+            state = workload.next(state, action)
+            way.append(action)
+    return way
+
+
+def _after(workload: Workload, way: Sequence[Action]) -> WorkloadState:
+    state = workload.initial()[0]
+    for action in way:
+        state = workload.next(state, action)
+    return state
 
 
 def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> None:
@@ -247,7 +288,7 @@ def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> 
                         f"on a pool that lived on, {call.verb}{call.args!r} gave {reply[1:]!r}; on one restored from "
                         f"its snapshot it gave {call.reply[1:]!r}: the pool keeps something outside its snapshot"
                     )
-                    found.traces.append(trace_of(workload, walked, "Replays", message))
+                    found.traces.append(trace_of(workload, walked, "Replays", message, last=reply))
                     return
             state = workload.next(state, action)
 
@@ -271,6 +312,8 @@ class Report:
     histories: Histories | None = None
     #: Parts with more runs than the smallest that fails, which were left alone.
     left_alone: int = 0
+    #: Parts whose runs need permits, which do not stand on the subject.
+    left_out: int = 0
 
     @property
     def violations(self) -> list[Trace]:
@@ -325,6 +368,10 @@ def check(
     """
     subject = resolve_subject(settings.subject, order=settings.order, tie=settings.tie)
     report = Report(subject.name)
+    if not takes_permits(subject):
+        without = [part for part in parts if not part.scenario.permits]
+        report.left_out = len(parts) - len(without)
+        parts = without
     if any(part.relend for part in parts) and not takes(subject, relend=True):
         raise SubjectError(
             f"{settings.subject} does not take relend=True: check it with relend off only (--relend off)"
@@ -369,7 +416,7 @@ def check(
         report.histories = play_histories(subject, RULES["lend"])
     explored = parts[: len(report.parts)]
     means = [Means(part.scenario, part.cap, part.relend) for part in explored]
-    for witness in WITNESSES:
+    for witness in ALL_WITNESSES:
         if witness.name not in reached:
             judged = witness.invariant != "HeldMatches" or subject.tells_held
             possible = judged and any(way.allow(witness) for way in means)

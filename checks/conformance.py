@@ -14,12 +14,12 @@ from slotcheck.checks.subject import AnySubject
 from slotcheck.pymodel.rules import Refusal, Rule, State
 from slotcheck.pymodel.subject import Call
 
-__all__ = ["BAD_CAPS", "calls_without_effect", "difference", "lockstep", "refuses_bad_caps"]
+__all__ = ["BAD_CAPS", "STRANGER", "calls_without_effect", "difference", "lockstep", "refuses_bad_caps"]
 
 #: What is no cap (R1, R8): 0, below 0, not a number, a fraction, a float, a bool, a string, nothing.
 BAD_CAPS: tuple[Any, ...] = (0, -1, float("nan"), 1.5, 2.0, True, "2", None)
 
-_STRANGER = "~"  # an id that no scenario has
+STRANGER = "~"  # an id that no scenario has
 
 
 def lockstep(reference: Rule, before: State, call: Call, after: State) -> str | None:
@@ -65,35 +65,35 @@ def calls_without_effect(facts: Facts, names: Sequence[str]) -> list[tuple[tuple
     """
     runs, state = facts.runs, facts.state
     calls: list[tuple[tuple[Any, ...], str | None]] = []
-    for name in (*names, _STRANGER):
+    for name in (*names, STRANGER):
         run = runs.get(name)
         if run is None:
             calls.append((("finish", name), "not_known"))
             calls.append((("cancel", name), "not_known"))
-            if name != _STRANGER:
-                calls.append((("ask", _STRANGER, name, None), "parent_not_in_flight"))
+            if name != STRANGER:
+                calls.append((("ask", STRANGER, name, None), "parent_not_in_flight"))
             continue
         calls.append((("ask", name, None, None), "run_known"))
-        calls.append((("try_ask", name, _STRANGER, None), "run_known"))  # judged before the parent
+        calls.append((("try_ask", name, STRANGER, None), "run_known"))  # judged before the parent
         if run.phase == "waiting":
             calls.append((("finish", name), "not_admitted"))
         elif run.phase == "parked":
             calls.append((("finish", name), "not_known"))
             calls.append((("cancel", name), "not_known"))
         if run.phase != "in_flight":
-            calls.append((("ask", _STRANGER, name, None), "parent_not_in_flight"))
-            calls.append((("try_ask", _STRANGER, name, ()), "parent_not_in_flight"))  # judged before the job
+            calls.append((("ask", STRANGER, name, None), "parent_not_in_flight"))
+            calls.append((("try_ask", STRANGER, name, ()), "parent_not_in_flight"))  # judged before the job
             continue
-        calls.append((("ask", _STRANGER, name, ()), "job_not_leaf"))
+        calls.append((("ask", STRANGER, name, ()), "job_not_leaf"))
         if run.lent and state.taken >= state.cap:
-            calls.append((("try_ask", _STRANGER, name, None), None))
+            calls.append((("try_ask", STRANGER, name, None), None))
     for job in sorted({run.job for run in state.runs}):
-        calls.append((("ask", _STRANGER, None, (*job, "below")), "job_not_leaf"))
+        calls.append((("ask", STRANGER, None, (*job, "below")), "job_not_leaf"))
         if len(job) > 1:
-            calls.append((("try_ask", _STRANGER, None, job[:-1]), "job_not_leaf"))
-    calls.append((("ask", _STRANGER, None, ()), "job_not_leaf"))
+            calls.append((("try_ask", STRANGER, None, job[:-1]), "job_not_leaf"))
+    calls.append((("ask", STRANGER, None, ()), "job_not_leaf"))
     if state.taken >= state.cap:
-        calls.append((("try_ask", _STRANGER, None, None), None))
+        calls.append((("try_ask", STRANGER, None, None), None))
     calls += [(("resize", cap), "bad_cap") for cap in (0, True)]
     return calls
 

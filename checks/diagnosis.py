@@ -14,9 +14,10 @@ import networkx as nx
 
 from slotcheck.checks.facts import Facts
 from slotcheck.pymodel.bodies import ENDED, IDLE
+from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
-__all__ = ["Stuck", "names", "stuck"]
+__all__ = ["Stuck", "mounts_in_a_circle", "names", "stuck"]
 
 
 class Stuck(NamedTuple):
@@ -56,14 +57,14 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
         return None
     graph: nx.DiGraph[str] = nx.DiGraph()
     never: set[str] = set()
-    promised = True
+    promised = not mounts_in_a_circle(workload.scenario)
     for run, waits in sorted(workload.waits(state).items()):
         for kind, name, enders in waits:
             if kind == "event" and not enders:
                 never.add(name)
                 promised = False
             for ender in enders:
-                if not _is_below(workload, state, ender, run):
+                if kind != "permit" and not _is_below(workload, state, ender, run):
                     promised = False
                 graph.add_edge(run, ender, why=_why(kind, name, run, ender))
                 for asked, above in _to_be_asked(workload, state, ender):
@@ -87,11 +88,28 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
     return Stuck(circles, tuple(sorted(never)), promised, told)
 
 
+def mounts_in_a_circle(scenario: Scenario) -> bool:
+    """Whether components mount each other in a circle: S mounts T if a run of S is above a run of T in its lineage. A
+    run below its own component is refused, and nothing below it ever enters.
+    """
+    mounts: nx.DiGraph[str] = nx.DiGraph()
+    refused: set[str | None] = set()
+    for run in scenario.mounted:  # mounters stand before those that they mount
+        above = scenario.lineage[run.name]
+        if run.parent in refused or run.component in above:
+            refused.add(run.name)
+        elif run.component is not None:
+            mounts.add_edges_from((component, run.component) for component in above)
+    return not nx.is_directed_acyclic_graph(mounts)
+
+
 def _why(kind: str, name: str, run: str, ender: str) -> str:
     if kind == "run":
         return f"{run} waits for {name} to end"
     if kind == "admission":
         return f"{run} waits for {name} to be admitted"
+    if kind == "permit":
+        return f"{run} queues on the permit of {name}, which {ender} holds"
     if kind == "event":
         return f"{run} waits for event {name}, which {ender} would set"
     return f"{run} waits for lock {name}, which {ender} is in"
@@ -99,7 +117,7 @@ def _why(kind: str, name: str, run: str, ender: str) -> str:
 
 def _to_be_asked(workload: Workload, state: WorkloadState, run: str) -> Iterator[tuple[str, str]]:
     """A run that has not asked, and each such run above it, with the parent whose body asks for it."""
-    index, parents, names = workload.scenario.index, workload.parents, workload.names
+    index, parents, names = workload.scenario.index, workload.bodies.mounters, workload.names
     at = index[run]
     while state.progress[at] == IDLE and (parent := parents[at]) is not None and state.progress[parent] != ENDED:
         yield names[at], names[parent]

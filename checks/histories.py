@@ -18,19 +18,17 @@ from typing import Any, NamedTuple, TypeAlias
 from slotcheck.checks.conformance import lockstep
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.subject import ClassSubject, takes, view
-from slotcheck.checks.trace import Trace, call_event, plain_view
+from slotcheck.checks.trace import RESTORE, Trace, trace_of_calls
 from slotcheck.pymodel.rules import Refusal, Rule, State
 from slotcheck.pymodel.rules.rule import ORDERS, TIES
-from slotcheck.pymodel.subject import Call
+from slotcheck.pymodel.subject import Call, Reply
 
-__all__ = ["Histories", "play_histories"]
+__all__ = ["Histories", "draw_call", "play_histories"]
 
 _SEED = 20_261_130
 _HISTORIES = 10  # for each way of making a pool; every other one is never restored
 _LENGTH = 250  # calls
 _RUNS = 9
-
-RESTORE = "restore"  # not a call: the pool is replaced by one restored from its snapshot
 
 #: Jobs to ask for: some above, below and beside others, and none at all.
 _JOBS: tuple[tuple[str, ...], ...] = (
@@ -75,7 +73,8 @@ def play_histories(subject: ClassSubject, reference: Rule) -> Histories:
             cap = rng.choice((1, 1, 2, 2, 3, 4))
             names = [f"r{run}" for run in range(_RUNS)]
             rng.shuffle(names)  # so that the order of ids says nothing
-            calls, fault = _play(subject, reference, way, cap, partial(_draw, rng, names, bool(history % 2)), found)
+            draw = partial(draw_call, rng, names, restores=bool(history % 2))
+            calls, fault = _play(subject, reference, way, cap, draw, found)
             if fault is not None and fault.invariant not in told:
                 told.add(fault.invariant)
                 found.traces.append(_smallest(subject, reference, way, cap, calls, fault))
@@ -99,8 +98,8 @@ def _ways(subject: ClassSubject, found: Histories) -> Iterator[Way]:
                 yield Way(options, relend)
 
 
-def _draw(rng: random.Random, names: Sequence[str], restores: bool, before: State) -> Made:
-    """One call: mostly one that does something in this state, sometimes any."""
+def draw_call(rng: random.Random, names: Sequence[str], before: State, *, restores: bool = False) -> Made:
+    """One call: mostly one that does something in this state, sometimes any. With ``restores`` also `RESTORE`."""
     verb = rng.choices(("ask", "try_ask", "finish", "cancel", "resize", RESTORE), (46, 6, 26, 9, 7, 6 * restores))[0]
     if verb == RESTORE:
         return (verb,)
@@ -192,29 +191,17 @@ def _smallest(subject: ClassSubject, reference: Rule, way: Way, cap: int, calls:
             if still is not None and still.invariant == fault.invariant:
                 calls, fault = shorter, still
     pool = subject.new(cap, relend=way.relend, **way.options)
-    events, before = [], pool.snapshot()
-    for verb, *args in calls:
+    start = pool.snapshot()
+    made: list[tuple[Made, Reply | None]] = []
+    for call in calls:
+        verb, *args = call
         if verb == RESTORE:
             pool = subject.cls.restore(pool.snapshot())
-            events.append("the pool is restored from its snapshot")
-            continue
-        before = pool.snapshot()
-        reply = subject.call_live(pool, verb, *args)
-        told = f"{verb}({', '.join(repr(arg) for arg in args if arg is not None)})"
-        events.append(call_event(told, verb, args[0], reply))
-    after = reply.snapshot if calls and calls[-1][0] != RESTORE and reply.snapshot is not None else before
+            made.append((call, None))
+        else:
+            made.append((call, subject.call_live(pool, verb, *args)))
     how = " ".join(way.options.values())
-    return Trace(
-        subject.name,
-        f"a random history{f', order {how}' if how else ''}",
-        "",
-        cap,
-        way.relend,
-        fault.invariant,
-        fault.message,
-        tuple(tuple(call) for call in calls),
-        tuple(events),
-        (),
-        plain_view(before, {}),
-        plain_view(after, {}),
+    told = f"a random history{f', order {how}' if how else ''}"
+    return trace_of_calls(
+        subject.name, told, made, fault.invariant, fault.message, start=start, cap=cap, relend=way.relend
     )

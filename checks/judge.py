@@ -8,19 +8,15 @@ from slotcheck.checks.diagnosis import Stuck, names, stuck
 from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.invariants import CALLS, STATES, Situation
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.witnesses import GRANT_CANCELLED, OF_CALLS, OF_STATES
+from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, OF_RUNS, PermitFacts
+from slotcheck.checks.witnesses import ALL_WITNESSES, GRANT_CANCELLED, OF_STATES
 from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge", "in_flight_at_once"]
+__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge"]
 
 SCRIPT_DONE = "the script's end"  # what a search must come to, or the script never happened
-
-
-def in_flight_at_once(runs: int) -> str:
-    """The name under which a search remembers the way to the first state with so many runs in flight."""
-    return f"{runs} in flight at once"
 
 
 #: Every invariant that a check judges, and its sentence.
@@ -32,6 +28,8 @@ ALL_INVARIANTS: dict[str, str] = {
     "NoDeadlock": "while every wait is for something below it, some body step is enabled until all runs have finished",
     "Diagnosis": "where a wait is for something else, nothing goes on just as the scenario names it",
     "AllFinish": "under fairness of body steps every behaviour ends with all runs finished",
+    **{invariant.name: invariant.sentence for invariant in (*OF_PERMIT_VIEWS, *OF_RUNS, *OF_PERMIT_CALLS)},
+    "NoDeadlockWithPermits": "NoDeadlock, where runs need permits and components do not mount each other in a circle",
 }
 
 
@@ -52,7 +50,10 @@ class Judge:
         self._diagnosed = 0  # ends outside that hypothesis
         #: The most runs seen in flight at once, and how many there can be.
         self.most_seen = 0
-        self.most = most_in_flight(workload.scenario.runs, workload.cap)
+        self.most = most_in_flight(workload.scenario.mounted, workload.cap)
+        #: The most slots seen at once that runs sat on while they queued on a permit.
+        self.most_queued_with_slot = 0
+        self._deadlock = "NoDeadlockWithPermits" if workload.scenario.permits else "NoDeadlock"
 
     def judged(self, result: Result[WorkloadState, Action], *, calls: int, views: int) -> dict[str, int]:
         """How much each invariant was judged on: states, ends, or so many new calls or views. 0: it was not judged."""
@@ -64,7 +65,11 @@ class Judge:
         judged["HeldMatches"] = calls if self.ledger.subject.tells_held else 0
         judged["Lockstep"] = calls if self.ledger.reference is not None else 0
         judged["Diagnosis"] = len(self.diagnoses)
-        judged["NoDeadlock"] = result.ends - self._diagnosed
+        judged[self._deadlock] = result.ends - self._diagnosed
+        if self.workload.scenario.permits:
+            judged |= {invariant.name: views for invariant in OF_PERMIT_VIEWS}
+            judged |= {invariant.name: states for invariant in OF_RUNS}
+            judged |= {invariant.name: calls for invariant in OF_PERMIT_CALLS}
         # What gets stuck in waits that lending does not promise to meet does not end, so there is nothing to judge.
         judged["AllFinish"] = 0 if self.diagnoses else states
         return judged
@@ -77,9 +82,8 @@ class Judge:
         if self.workload.scenario.script:
             properties.append(Property.sometimes(SCRIPT_DONE, self.workload.script_done))
         properties.append(Property.witnesses([witness.name for witness in OF_STATES], self._state_shows))
-        properties.append(
-            Property.step_witnesses([*(witness.name for witness in OF_CALLS), GRANT_CANCELLED], self._step_shows)
-        )
+        of_steps = [witness.name for witness in ALL_WITNESSES if witness not in OF_STATES]
+        properties.append(Property.step_witnesses(of_steps, self._step_shows))
         return properties
 
     # -- invariants ----------------------------------------------------------------------------------------------
@@ -88,6 +92,10 @@ class Judge:
         bad = self.ledger.bad_view(state.pool)
         situation = self._situation(state)
         found = [(invariant.name, invariant.check(situation)) for invariant in STATES if not invariant.of_view]
+        if isinstance(situation.facts, PermitFacts):
+            sit = len(situation.facts.queued_with_slot)
+            self.most_queued_with_slot = max(self.most_queued_with_slot, sit)
+            found += [(one.name, one.check(self.workload, situation.facts, state)) for one in OF_RUNS]
         more = {name: message for name, message in found if message is not None}
         return {**bad, **more} if more else bad
 
@@ -107,7 +115,7 @@ class Judge:
         unfinished = ", ".join(self.workload.bodies.unfinished(state))
         if found.promised:
             message = f"nothing goes on, and {unfinished} have not ended: {told}"
-            return {"NoDeadlock": message, "AllFinish": message}
+            return {self._deadlock: message, "AllFinish": message}
         self.diagnoses.setdefault(found.name, found)
         self._diagnosed += 1
         named = self.workload.scenario.diagnoses
@@ -122,12 +130,8 @@ class Judge:
         seen = [witness for witness in self._unseen if witness.check(situation)]
         if seen:
             self._unseen = [witness for witness in self._unseen if witness not in seen]
-        shows = [witness.name for witness in seen]
-        in_flight = len(situation.facts.in_flight)
-        if in_flight > self.most_seen:
-            self.most_seen = in_flight
-            shows.append(in_flight_at_once(in_flight))
-        return shows
+        self.most_seen = max(self.most_seen, len(situation.facts.in_flight))
+        return [witness.name for witness in seen]
 
     def _step_shows(self, state: WorkloadState, action: Action, _: WorkloadState) -> tuple[str, ...]:
         call = self.workload.call_of(state, action)

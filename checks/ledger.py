@@ -7,9 +7,13 @@ from collections.abc import Callable, Collection, Sequence
 from slotcheck.checks.conformance import calls_without_effect, lockstep
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.invariants import CALLS, STATES, Happening
+from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, PermitFacts, permit_lockstep
+from slotcheck.checks.permit_invariants import calls_without_effect as permit_calls_without_effect
+from slotcheck.checks.permit_subject import PermitRuleSubject, PermitSubject, permit_view
+from slotcheck.checks.permit_witnesses import PERMIT_WITNESSES
 from slotcheck.checks.subject import AnySubject, view
 from slotcheck.checks.witnesses import OF_CALLS
-from slotcheck.pymodel.rules import Rule
+from slotcheck.pymodel.rules import BuildPermit, Rule
 from slotcheck.pymodel.subject import Call, Calls
 
 __all__ = ["Ledger"]
@@ -37,9 +41,12 @@ class Ledger:
         self.reference = reference
         self.calls = Calls(subject)
         self._names = tuple(names)
-        wanted = [*(invariant.name for invariant in (*STATES, *CALLS)), "Refused"] if only is None else only
-        self._of_views = [invariant for invariant in STATES if invariant.of_view and invariant.name in wanted]
-        self._of_calls = [invariant for invariant in CALLS if invariant.name in wanted]
+        self._permits = isinstance(subject, PermitSubject | PermitRuleSubject)
+        of_views = (*(one for one in STATES if one.of_view), *(OF_PERMIT_VIEWS if self._permits else ()))
+        of_calls = (*CALLS, *(OF_PERMIT_CALLS if self._permits else ()))
+        wanted = [*(invariant.name for invariant in (*of_views, *of_calls)), "Refused"] if only is None else only
+        self._of_views = [invariant for invariant in of_views if invariant.name in wanted]
+        self._of_calls = [invariant for invariant in of_calls if invariant.name in wanted]
         self._tries_refusals = "Refused" in wanted
         self._facts: list[Facts] = []
         self._bad_views: list[dict[str, str] | None] = []
@@ -50,7 +57,8 @@ class Ledger:
     def facts(self, pool: int) -> Facts:
         """What can be read off the subject's state of this number."""
         while len(self._facts) <= pool:
-            self._facts.append(Facts(view(self.calls.snapshots[len(self._facts)])))
+            snapshot = self.calls.snapshots[len(self._facts)]
+            self._facts.append(PermitFacts(permit_view(snapshot)) if self._permits else Facts(view(snapshot)))
         return self._facts[pool]
 
     def happening(self, call: Call) -> Happening:
@@ -70,7 +78,8 @@ class Ledger:
                 for invariant in self._of_views
             }
             if self._tries_refusals:
-                without_effect = calls_without_effect(facts, self._names)
+                tried = permit_calls_without_effect if isinstance(facts, PermitFacts) else calls_without_effect
+                without_effect = tried(facts, self._names)  # type: ignore[operator]
                 found["Refused"] = self.subject.unchanged(self.calls.snapshots[pool], without_effect)
             bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
         return bad
@@ -91,11 +100,15 @@ class Ledger:
         """What the call is a witness of."""
         if call.shows is None:
             happening = self.happening(call)
-            call.shows = tuple(witness.name for witness in OF_CALLS if witness.check(happening))
+            of_calls = (*OF_CALLS, *(PERMIT_WITNESSES if self._permits else ()))
+            call.shows = tuple(witness.name for witness in of_calls if witness.check(happening))
         return call.shows
 
     def _lockstep(self, call: Call) -> str | None:
         assert self.reference is not None
+        before, after = self.facts(call.source), self.facts(call.target)
+        if isinstance(before, PermitFacts) and isinstance(after, PermitFacts):
+            return permit_lockstep(BuildPermit(self.reference), before, call, after)
         return lockstep(self.reference, self.facts(call.source).state, call, self.facts(call.target).state)
 
 

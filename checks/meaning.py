@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -76,7 +76,10 @@ _VERBS = {
 }
 
 #: In which phases of its run an act of a script can fall. An act that is not here has no choice.
-_WHEN = {"cancel": ("waiting", "granted", "resumed"), "finish": ("granted", "resumed")}
+_WHEN = {"cancel": ("waiting", "granted", "resumed"), "finish": ("granted", "resumed"), "fail": ("resumed",)}
+
+#: Keys judged before the others, since what bodies and keys may name depends on them.
+_FIRST = ("late", "live", "component")
 
 _RELEND = {"off": (False,), "on": (True,), "both": (False, True)}
 
@@ -91,6 +94,17 @@ class _Run:
     body: tuple[Op, ...] | None = None
     body_line: int = 0
     late: bool = False
+    job: tuple[str, ...] | None = None
+    at_ms: int | None = None
+    work_ms: int | None = None
+    component: str | None = None
+    key: str | None = None
+    live: str | None = None
+    mounter: str | None = None
+
+    @property
+    def asks_by_itself(self) -> bool:
+        return self.late or self.live is not None
 
 
 class Meaning:
@@ -113,12 +127,12 @@ class Meaning:
             if key not in once:
                 self.source.fail_at_end(f"there is no '{key}' line", f"a line such as '{key}: {example}'")
         self._tree(cast("Tree[Token]", once["tree"].children[1]))
-        # Late runs first: what a body may ask for depends on them, wherever the lines stand.
-        for line in sorted(self.lines, key=lambda line: line.data != "late"):
+        for line in sorted(self.lines, key=lambda line: line.data not in _FIRST):
             if line.data in ("late", *REPEATED):
                 getattr(self, f"_{line.data}")(line)
         self._locks_and_events()
-        runs = tuple(RunSpec(name, run.parent, run.body, run.late) for name, run in self.runs.items())
+        self._jobs_are_leaves()
+        runs = tuple(_spec(name, run) for name, run in self.runs.items())
         return Scenario(
             name=Path(self.source.file).name.removesuffix(".scenario"),
             runs=runs,
@@ -213,9 +227,47 @@ class Meaning:
         for name, run, token in self._known(_tokens(_trees(line)[0])):
             if run.parent is None:
                 self.source.fail_at(token, f"run {name} has no parent whose end it could come after", "a child")
-            if run.late:
-                self.source.fail_at(token, f"run {name} is late already")
+            if run.asks_by_itself:
+                self.source.fail_at(token, f"run {name} is {'late' if run.late else 'live'} already")
             run.late = True
+
+    # -- components and live runs ------------------------------------------------------------------------------------
+
+    def _component(self, line: Tree[Token]) -> None:
+        component = str(_tokens(line)[1])
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if run.component is not None:
+                self.source.fail_at(token, f"run {name} is a run of {run.component} already")
+            run.component = component
+
+    def _key(self, line: Tree[Token]) -> None:
+        key = str(_tokens(line)[1])
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if run.component is None:
+                self.source.fail_at(token, f"run {name} is of no component, so nothing remembers its key")
+            if run.key is not None:
+                self.source.fail_at(token, f"run {name} has the key {run.key} already")
+            run.key = key
+
+    def _live(self, line: Tree[Token]) -> None:
+        lender = str(_tokens(line)[-1])
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if run.asks_by_itself:
+                self.source.fail_at(token, f"run {name} is {'late' if run.late else 'live'} already")
+            run.live = lender
+
+    def _mounts(self, line: Tree[Token]) -> None:
+        mounter = _tokens(line)[1]
+        ((above, _, _),) = self._known([mounter])
+        places = {name: place for place, name in enumerate(self.runs)}
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if run.live is None:
+                self.source.fail_at(token, f"run {name} is not live: its parent in the tree mounts it", "a live run")
+            if places[above] >= places[name]:
+                self.source.fail_at(mounter, f"run {above} does not stand before {name} in the tree")
+            if run.mounter is not None:
+                self.source.fail_at(token, f"run {name} is mounted by {run.mounter} already")
+            run.mounter = above
 
     # -- bodies ------------------------------------------------------------------------------------------------------
 
@@ -258,11 +310,15 @@ class Meaning:
         asked: set[str] = set()
         for op, token in steps:
             if op.name is None:
-                new = [child for child in run.children if not self.runs[child].late]
+                new = [child for child in run.children if not self.runs[child].asks_by_itself]
             elif op.name not in children:
                 self.source.fail_at(token, f"{op.name} is not a child of {name}", f"a child of {name}" * bool(children))
             elif self.runs[op.name].late:
                 self.source.fail_at(token, f"{op.name} is late: it asks after the end of {name}")
+            elif self.runs[op.name].live is not None:
+                if op.verb == "spawn":
+                    self.source.fail_at(token, f"{op.name} is live: it asks by itself")
+                continue
             elif op.verb == "wait":
                 if op.name not in asked:
                     self.source.fail_at(token, f"{name} waits for {op.name} before asking for it")
@@ -273,6 +329,52 @@ class Meaning:
                 if child in asked:
                     self.source.fail_at(token, f"{name} asks for {child} twice")
             asked.update(new)
+
+    # -- jobs and times ----------------------------------------------------------------------------------------------
+
+    def _job(self, line: Tree[Token]) -> None:
+        path = tuple(str(token) for token in _tokens(line)[1:])
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if run.job is not None:
+                self.source.fail_at(token, f"run {name} has a job already")
+            run.job = path
+
+    def _jobs_are_leaves(self) -> None:
+        """Judge the jobs together: runs belong to leaf jobs, so a pool would refuse a run above or below another."""
+        jobs: dict[str, tuple[str, ...]] = {}
+        owners: dict[tuple[str, ...], str] = {}
+        for name, run in self.runs.items():  # parents stand before their children
+            jobs[name] = job = run.job or ((name,) if run.parent is None else jobs[run.parent])
+            owners.setdefault(job, name)
+        for job, name in owners.items():
+            for depth in range(1, len(job)):
+                above = owners.get(job[:depth])
+                if above is not None:
+                    told = f"job {'/'.join(job)} of {name} lies below job {'/'.join(job[:depth])} of {above}"
+                    token = self.runs[name].token
+                    self.source.fail_at(token, told, "runs in leaf jobs only")
+
+    def _asks_at(self, line: Tree[Token]) -> None:
+        for name, run, token, number in self._timed(line, "at_ms"):
+            if run.parent is not None:
+                self.source.fail_at(token, f"run {name} asks when its parent does so for it", "a run without a parent")
+            run.at_ms = number
+
+    def _work(self, line: Tree[Token]) -> None:
+        for _, run, _, number in self._timed(line, "work_ms"):
+            run.work_ms = number
+
+    def _timed(self, line: Tree[Token], field: str) -> Iterator[tuple[str, _Run, Token, int]]:
+        """The runs of a line that gives them a time, and that time."""
+        key, number = _tokens(line)
+        if not re.fullmatch(r"[0-9]{1,9}", number):
+            self.source.fail_at(number, f"{quoted(number)} is not a time", "a whole number of ms, 0 or more")
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if getattr(run, field) is not None:
+                self.source.fail_at(token, f"run {name} has a time in a line '{key}' already")
+            yield name, run, token, int(number)
+
+    # -- gates, locks and events -------------------------------------------------------------------------------------
 
     def _gate(self, line: Tree[Token]) -> None:
         _, token, number = _tokens(line)
@@ -387,6 +489,23 @@ def _tokens(tree: Tree[Token]) -> list[Token]:
 
 def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
     return [child for child in tree.children if not isinstance(child, Token)]
+
+
+def _spec(name: str, run: _Run) -> RunSpec:
+    spec = RunSpec(
+        name,
+        run.parent,
+        run.body,
+        run.late,
+        run.job,
+        component=run.component,
+        key=run.key,
+        live=run.live,
+        mounter=run.mounter,
+    )
+    if run.at_ms is not None:
+        spec = replace(spec, at_ms=run.at_ms)
+    return spec if run.work_ms is None else replace(spec, work_ms=run.work_ms)
 
 
 def _op(step: list[Token]) -> Op:

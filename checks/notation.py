@@ -33,10 +33,17 @@ KEYS = (
     "relend",
     "expect",
     "diagnosis",
+    "job",
+    "at",
+    "work",
+    "component",
+    "key",
+    "live",
+    "mounts",
 )
-KEYS_LATER = ("job", "jobs", "weight", "weights", "crash", "permit")
+KEYS_LATER = ("jobs", "weight", "weights", "crash")
 #: Keys that may stand on several lines; `late_children` is ``late children``.
-REPEATED = ("body", "gate", "expect", "diagnosis")
+REPEATED = ("body", "gate", "expect", "diagnosis", "job", "asks_at", "work", "component", "key", "live", "mounts")
 
 #: Longest text, in characters (of a file: bytes). Reading takes time in proportion, some 10 s for this.
 MAX_LENGTH = 1_000_000
@@ -54,6 +61,8 @@ _NAMES: dict[str, str | None] = {
     "_SEMICOLON": "';'",
     "_OPEN": "'('",
     "_CLOSE": "')'",
+    "_SLASH": "'/'",
+    "JOB_PART": "a job's name",
     "K_CAP": "'cap :='",
     "K_CHILDREN": "'children'",
     "ASSIGN": "':='",
@@ -62,6 +71,9 @@ _NAMES: dict[str, str | None] = {
     "RANGE": "a run's name",
     "EVENT": "an event's name",
     "GATE": "a gate's name",
+    "COMPONENT": "a component's name",
+    "KEY": "a key",
+    "LENDER": "'waiter', 'mounter', 'given' or 'nobody'",
     "RULE": "a rule's name",
     "OUTCOME": "'holds', 'diagnosed', 'refused', an invariant's name",
     "CAP": "a number",
@@ -76,6 +88,7 @@ _NAMES: dict[str, str | None] = {
     "RESUME": "'resume'",
     "CANCEL": "'cancel'",
     "FINISH": "'finish'",
+    "FAIL": "'fail'",
     "WHEN": "'when'",
     "PHASE": "'waiting', 'granted' or 'resumed'",
     "TAKE": "'.take'",

@@ -16,7 +16,7 @@ from rich.text import Text
 from slotcheck.checks.check import DIAGNOSED, PartResult, Report
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.trace import Trace
-from slotcheck.checks.witnesses import WITNESSES
+from slotcheck.checks.witnesses import ALL_WITNESSES
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["as_json", "as_text", "console", "trace_text", "versions"]
@@ -75,6 +75,8 @@ def covered(report: Report) -> dict[str, Any]:
         "parts_merged_by_symmetry": sum(part.reduced for part in parts),
         "diagnosed": sum(part.verdict == DIAGNOSED for part in parts),
         "parts_left_alone": report.left_alone,
+        "parts_left_out": report.left_out,
+        "most_slots_queued_on_permits": max((part.most_queued_with_slot for part in parts), default=0),
         "actions": dict(sorted(fired.items())),
         "invariants": _judged(report),
         "witnesses": {
@@ -86,7 +88,7 @@ def covered(report: Report) -> dict[str, Any]:
                 if witness.name in report.missing
                 else "not covered",
             }
-            for witness in WITNESSES
+            for witness in ALL_WITNESSES
         },
     }
 
@@ -146,6 +148,7 @@ def _part(part: PartResult) -> dict[str, Any]:
         "full_edges": part.full_edges,
         "depth": part.depth,
         "most_in_flight": part.most_in_flight,
+        "most_queued_with_slot": part.most_queued_with_slot,
         "violated": sorted({trace.invariant for trace in part.traces}),
         "diagnoses": part.diagnoses,
         "stopped": part.stopped,
@@ -185,6 +188,9 @@ def as_text(report: Report, seconds: float | None) -> RenderableType:
     if report.left_alone:
         told = f"{report.left_alone:,} parts with more runs than the smallest that fails were left alone (--keep-going)"
         blocks += [Text(told, style="dim"), ""]
+    if report.left_out:
+        told = f"{report.left_out:,} parts in which runs need permits were left out: these do not stand on this rule"
+        blocks += [Text(told, style="dim"), ""]
     for why in _first(why_undetermined(report), 10):
         blocks.append(Text(f"undetermined: {why}", style="yellow"))
     blocks.append(_verdict(report))
@@ -222,6 +228,12 @@ def _counts(counts: dict[str, Any], seconds: float | None) -> Table:
     )
     for name, number, told in rows:
         table.add_row(name, f"{number:,}", told)
+    if counts["most_slots_queued_on_permits"]:
+        table.add_row(
+            "slots queued",
+            f"{counts['most_slots_queued_on_permits']:,}",
+            "at most at once: runs sat on them in permits' queues",
+        )
     histories = counts["histories"]
     if histories is not None:
         told = f"in long random histories, {histories['refused']:,} refused; orders: {', '.join(histories['orders'])}"

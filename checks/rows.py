@@ -16,6 +16,7 @@ from typing import TypeAlias
 from slotcheck.checks.check import SCRIPT_NOT_DONE, Part, PartResult, check_part, ledger_for
 from slotcheck.checks.designs import DESIGNS, subject_of
 from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.permit_subject import takes_permits
 from slotcheck.checks.processes import time_left
 from slotcheck.checks.subject import AnySubject, resolve_subject
 from slotcheck.checks.trace import Trace, trace_of
@@ -40,6 +41,12 @@ OF_EVERY_RULE = frozenset(
         "NoDeadlock",
         "AllFinish",
         "Diagnosis",
+        "PermitOrder",
+        "PermitExclusive",
+        "NoPermitLost",
+        "MemoTrue",
+        "NoDoubleWork",
+        "NoDeadlockWithPermits",
     }
 )
 
@@ -97,9 +104,16 @@ class Row:
 
 
 def rows_of(scenarios: Iterable[Scenario], rules: Iterable[str] = DESIGNS) -> Iterator[tuple[Scenario, str]]:
-    """What there is to compare: every scenario under every rule, whether or not its file says what to expect."""
+    """What there is to compare: every scenario under every rule, whether or not its file says what to expect. Where
+    runs need permits, under every rule that these can stand on.
+    """
     rules = tuple(rules)
-    return ((scenario, rule) for scenario in scenarios for rule in rules)
+    return (
+        (scenario, rule)
+        for scenario in scenarios
+        for rule in rules
+        if not scenario.permits or takes_permits(subject_of(rule))
+    )
 
 
 def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> Row:
@@ -122,7 +136,7 @@ def explore_row(scenario: Scenario, rule: str, limits: Limits | None = None) -> 
         row.edges += result.edges
         here = {_turned(tuple(reason.split())) for name in result.diagnoses for reason in name.split("; ")}
         # The reasons say that it is stuck, and what is stuck does not finish.
-        stuck = bool(here) or any(trace.invariant == "NoDeadlock" for trace in result.traces)
+        stuck = bool(here) or any(trace.invariant.startswith("NoDeadlock") for trace in result.traces)
         said_otherwise = {"Diagnosis", "AllFinish"} if stuck else {"Diagnosis"}
         for trace in result.traces:
             if not _counts(trace.invariant, rule, scenario, cap, result):

@@ -13,7 +13,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from slotcheck.pymodel.rules import RULES, Refusal, Rule, Run, State
 from slotcheck.pymodel.subject import Reply
@@ -40,8 +40,17 @@ class SubjectError(ValueError):
     """The subject cannot be checked: not found, not importable, or short of a method or a field."""
 
 
-#: What a call was answered: granted, relent, the code of a refusal, what it raised instead.
-Answered: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[str, ...], str | None, BaseException | None]
+class Answered(NamedTuple):
+    """What a call was answered."""
+
+    granted: tuple[tuple[str, str], ...] = ()
+    relent: tuple[str, ...] = ()
+    #: The code of a refusal, or what it raised instead.
+    refused: str | None = None
+    raised: BaseException | None = None
+    #: With permits: who was handed one, and what a resume came to.
+    handed: tuple[str, ...] = ()
+    came_to: str | None = None
 
 
 def view(snapshot: Any) -> State:
@@ -87,6 +96,10 @@ class ClassSubject:
         except BaseException:
             return False  # the check will show why
 
+    def made_with(self, **options: str) -> ClassSubject:
+        """The subject whose pools are made with these options instead."""
+        return self if self.options == options else ClassSubject(self.name, self.cls, **options)
+
     def new(self, cap: Any, *, relend: bool, **more: str) -> Any:
         """A new pool of this class."""
         options: dict[str, Any] = {**self.options, **more}
@@ -110,7 +123,7 @@ class ClassSubject:
 
     def call_live(self, pool: Any, verb: str, *args: Any) -> Reply:
         """The same on a pool that lives on."""
-        granted, relent, refused, raised = self._answer(pool, verb, args)
+        answered = self._answer(pool, verb, args)
         try:
             after = pool.snapshot()
             hash(after)
@@ -120,26 +133,31 @@ class ClassSubject:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Reply(None, raised=raised or error)
-        return Reply(after, granted, relent, refused, raised, held)
+            return Reply(None, raised=answered.raised or error)
+        granted, relent, refused, raised, handed, came_to = answered
+        return Reply(after, granted, relent, refused, raised, held, None, handed, came_to)
 
-    @staticmethod
-    def _answer(pool: Any, verb: str, args: Sequence[Any]) -> Answered:
+    def _answer(self, pool: Any, verb: str, args: Sequence[Any]) -> Answered:
         """Make one call. Whatever the subject does, this returns: granted, relent, the code of a refusal, or what it
         raised instead (an answer of the wrong form counts as that, and so does an attempt to exit).
         """
         try:
-            granted, relent = getattr(pool, verb)(*args)
+            granted, relent, handed, came_to = self._read(getattr(pool, verb)(*args))
             grants = tuple([(run, token) for run, token in granted])
             for run, token in grants:
                 if token not in _TOKENS:
                     raise ValueError(f"granted ({run!r}, {token!r}): a token is 'pool' or 'loan'")
-            return grants, tuple(relent), None, None
+            return Answered(grants, tuple(relent), None, None, tuple(handed), came_to)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             code = getattr(error, "code", None)
-            return ((), (), code, None) if isinstance(code, str) else ((), (), None, error)
+            return Answered(refused=code) if isinstance(code, str) else Answered(raised=error)
+
+    def _read(self, answer: Any) -> tuple[Any, Any, Any, str | None]:
+        """The parts of an answer: granted, relent, and with permits who was handed one and what a resume came to."""
+        granted, relent = answer
+        return granted, relent, (), None
 
     def unchanged(self, snapshot: Any, calls: Iterable[tuple[tuple[Any, ...], str | None]]) -> str | None:
         """Make calls that must change nothing: refused with the code given, or (None) answered with nothing granted.
@@ -190,7 +208,7 @@ def _judge_form(snapshot: Any) -> None:
 
 def _fault(verb: str, args: Sequence[Any], code: str | None, answered: Answered) -> str | None:
     """What is wrong with how a call was answered that must be refused with this code, or (None) grant nothing."""
-    granted, relent, refused, raised = answered
+    granted, relent, refused, raised = answered[:4]
     told = f"{verb}({', '.join(map(repr, args))})"
     must = f"must be refused with {code}" if code is not None else "has nothing to grant"
     if raised is not None:
@@ -216,6 +234,10 @@ class RuleSubject:
         self.conduct = rule.conduct
         self.options = options
 
+    def made_with(self, **options: str) -> RuleSubject:
+        """The subject whose pools are made with these options instead."""
+        return self if self.options == options else RuleSubject(self.rule, **options)
+
     def declared(self, levels: int) -> RuleSubject:
         """The subject for trees of so many levels, where the rule must know that ahead."""
         rule = self.rule.declared(levels)
@@ -239,7 +261,8 @@ class RuleSubject:
         """As `ClassSubject.unchanged`."""
         for (verb, *args), code in calls:
             reply = self.call(snapshot, verb, *args)
-            fault = _fault(verb, args, code, (reply.granted, reply.relent, reply.refused, reply.raised))
+            refused = reply.refused or reply.declined
+            fault = _fault(verb, args, code, Answered(reply.granted, reply.relent, refused, reply.raised))
             if fault is not None:
                 return fault
         return None
@@ -270,6 +293,10 @@ def resolve_subject(spec: str, *, order: str | None = None, tie: str | None = No
     if not kind or not name:
         raise SubjectError(f"{spec!r} names no subject: use pool, rule:NAME or package.module:Class")
     cls = import_class(kind, name)[1]
+    if callable(getattr(cls, "enter", None)):
+        from slotcheck.checks.permit_subject import permits_of_class  # which stands on this module
+
+        return permits_of_class(spec, cls, options)
     missing = [method for method in METHODS if not callable(getattr(cls, method, None))]
     if missing:
         raise SubjectError(f"{spec} lacks {', '.join(missing)}: a subject has {', '.join(METHODS)}")

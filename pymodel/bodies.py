@@ -47,6 +47,8 @@ class WorkloadState(NamedTuple):
     turn: int
     #: Whether a call raised: the subject's state means nothing any more, so nothing goes on.
     broken: bool
+    #: For each live run the place of the run that it asked under; None without one.
+    under: tuple[int | None, ...] = ()
 
 
 class Bodies:
@@ -57,20 +59,23 @@ class Bodies:
         self.scenario = scenario
         self.names = [run.name for run in runs]
         self.parents = [None if run.parent is None else scenario.index[run.parent] for run in runs]
+        #: For each run the one that mounted it.
+        self.mounters = [None if run.parent is None else scenario.index[run.parent] for run in scenario.mounted]
+        self.lives = [at for at, run in enumerate(runs) if run.live is not None]
         #: For each run the children that its body asks for; late ones ask by themselves.
         self.own: list[list[int]] = [[] for _ in runs]
-        #: For each run its job: that of its root, wherever its parent is by then.
-        self.jobs: list[tuple[str, ...]] = []
+        #: For each run its job, wherever its parent is by then.
+        self.jobs = [scenario.jobs[name] for name in self.names]
         for at, parent in enumerate(self.parents):
-            self.jobs.append((self.names[at],) if parent is None else self.jobs[parent])
-            if parent is not None and not runs[at].late:
+            if parent is not None and not runs[at].late and not runs[at].live:
                 self.own[parent].append(at)
         self._bodies = [run.body for run in runs]
         self.most_progress = RESUMED + max((len(body) for body in self._bodies if body is not None), default=2)
-        self._locks = sorted({op.name for run in runs for op in run.body or () if op.verb == "take" and op.name})
-        self._lock_at = {lock: at for at, lock in enumerate(self._locks)}
-        self._room = [scenario.gates.get(lock, 1) for lock in self._locks]
-        self.no_locks: Locks = tuple(((), ()) for _ in self._locks)
+        #: Locks and gates, by name.
+        self.lock_names = sorted({op.name for run in runs for op in run.body or () if op.verb == "take" and op.name})
+        self._lock_at = {lock: at for at, lock in enumerate(self.lock_names)}
+        self._room = [scenario.gates.get(lock, 1) for lock in self.lock_names]
+        self.no_locks: Locks = tuple(((), ()) for _ in self.lock_names)
 
     def steps(self, state: WorkloadState, known: Known) -> list[Action]:
         """The body steps that are enabled, run by run."""
@@ -90,14 +95,24 @@ class Bodies:
                 else:
                     steps += self.look_ahead(state, known, at)[1]
             elif now == ASKED:
-                run = known.get(name)
-                if run is not None and run.phase != "waiting":
+                if self.may_resume(state, known, at):
                     steps.append(("resume", name))
-            elif now == IDLE:
-                parent = self.parents[at]
-                if parent is None or (self.scenario.runs[at].late and progress[parent] == ENDED):
-                    steps.append(("ask", name))
+            elif now == IDLE and self._asks_by_itself(state, at):
+                steps.append(("ask", name))
         return steps
+
+    def may_resume(self, state: WorkloadState, known: Known, at: int) -> bool:
+        """Whether a run that has asked has what it needs to go on."""
+        run = known.get(self.names[at])
+        return run is not None and run.phase != "waiting"
+
+    def _asks_by_itself(self, state: WorkloadState, at: int) -> bool:
+        """Whether a run that has not asked can do so, without a step of its parent's body."""
+        spec, mounter = self.scenario.runs[at], self.mounters[at]
+        if mounter is None:
+            return True
+        now = state.progress[mounter]
+        return (spec.late and now == ENDED) or (spec.live is not None and now >= ENDED)
 
     def look_ahead(self, state: WorkloadState, known: Known, at: int) -> tuple[int, list[Action], list[Wait]]:
         """Where in its body a resumed run stands, the steps it can take there, and if none what it waits for.
@@ -188,11 +203,11 @@ class Bodies:
 
     def _will_ask(self, state: WorkloadState, at: int) -> bool:
         """Whether a run that has not asked will do so by a body step."""
-        parent = self.parents[at]
+        parent = self.mounters[at]
         if parent is None:
             return True
         now = state.progress[parent]
-        if self.scenario.runs[at].late:
+        if self.scenario.runs[at].late or self.scenario.runs[at].live:
             return now != IDLE or self._will_ask(state, parent)
         if now == ENDED:
             return False
@@ -227,8 +242,37 @@ class Bodies:
 
     def parent_now(self, state: WorkloadState, run: str) -> str | None:
         """The run's parent, as long as that has not ended."""
-        parent = self.parents[self.scenario.index[run]]
+        at = self.scenario.index[run]
+        parent = self.parents[at]
+        if at in self.lives and state.progress[at] != IDLE:
+            parent = state.under[self.lives.index(at)]
         return None if parent is None or state.progress[parent] == ENDED else self.names[parent]
+
+    def lender(self, state: WorkloadState, known: Known, at: int) -> int | None:
+        """The run that a live run asks under (R10), or that a simpler reading names; see `LENDERS`."""
+        how, mounter, given = self.scenario.runs[at].live, self.mounters[at], self.parents[at]
+        candidates: list[int | None] = [mounter] if how == "mounter" else [given] if how == "given" else []
+        if how == "waiter":
+            lineage = []
+            above = mounter
+            while above is not None:
+                lineage.append(above)
+                above = self.mounters[above]
+            others = [other for other in range(len(self.names)) if other not in lineage]
+            candidates = [other for other in (*lineage, *others) if self._waits_for(other, at)]
+            candidates.append(mounter)
+        for candidate in candidates:
+            if candidate is None or state.progress[candidate] < RESUMED:
+                continue
+            run = known.get(self.names[candidate])
+            if run is not None and run.phase == "in_flight":
+                return candidate
+        return None
+
+    def _waits_for(self, waiter: int, run: int) -> bool:
+        """Whether it is in the body of one run to wait for another to end."""
+        name = self.names[run]
+        return any(op.verb in ("wait", "await") and op.name == name for op in self._bodies[waiter] or ())
 
     # -- locks ---------------------------------------------------------------------------------------------------
 
@@ -267,7 +311,7 @@ class Bodies:
     def _past_take(self, at: int, progress: int, lock: int) -> int:
         body = self._bodies[at]
         assert body is not None
-        take = Op("take", self._locks[lock])
+        take = Op("take", self.lock_names[lock])
         return RESUMED + body.index(take, progress - RESUMED) + 1
 
     def out_of_locks(self, locks: Locks, at: int, progress: list[int]) -> Locks:

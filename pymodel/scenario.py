@@ -7,10 +7,14 @@ Read from text by ``checks/scenario.py``; made by the hundred by ``checks/genera
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-__all__ = ["Act", "Op", "RunSpec", "Scenario"]
+__all__ = ["LENDERS", "Act", "Op", "RunSpec", "Scenario"]
+
+#: Whose slot a live run may borrow (R10): that of the nearest run in flight that waits for it, else of its mounter;
+#: and simpler readings, to compare: its mounter's, that of the run its live component was given, nobody's.
+LENDERS = ("waiter", "mounter", "given", "nobody")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,19 @@ class RunSpec:
     body: tuple[Op, ...] | None = None
     #: Asks after its parent's end, without a parent, naming that parent's job.
     late: bool = False
+    #: The path of its job where it is not its parent's, or not ``(name,)`` without a parent.
+    job: tuple[str, ...] | None = None
+    #: Read by a simulation only: when a run without a parent asks, and how long each of its pieces of work takes.
+    at_ms: int = 0
+    work_ms: int = 10
+    #: The component that it is a run of, and the key by which a memo can answer it; None for neither.
+    component: str | None = None
+    key: str | None = None
+    #: For a run of a live component, one of `LENDERS`. It asks by itself, in a job of its own, once its mounter's body
+    #: is on or over; its parent here is the run that its live component was given.
+    live: str | None = None
+    #: The run that mounted a live run, if that is not its parent here; stands before it.
+    mounter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,8 @@ class Act:
     """Something that happens to runs or to the pool from outside, or, in a script, any step pinned in its place.
 
     In the environment (may happen at every step): ``cancel``, ``finish`` (early: before its body is through),
-    ``resize`` (to ``cap``). ``run`` None means any run. In a script also ``ask`` and ``resume``.
+    ``fail`` (its body ends in failure), ``resize`` (to ``cap``). ``run`` None means any run. In a script also ``ask``
+    and ``resume``.
     """
 
     verb: str
@@ -108,17 +126,47 @@ class Scenario:
     def levels(self) -> int:
         """The number of levels of the highest tree."""
         level: dict[str | None, int] = {None: 0}
-        for run in self.runs:  # parents stand before their children
+        for run in self.mounted:  # parents stand before their children
             level[run.name] = level[run.parent] + 1
         return max(level.values())
 
+    @cached_property
+    def jobs(self) -> dict[str, tuple[str, ...]]:
+        """For each run its job: the one it names, else its own if it is live, else its parent's, else ``(name,)``."""
+        jobs: dict[str, tuple[str, ...]] = {}
+        for run in self.runs:
+            own = run.parent is None or run.live is not None
+            jobs[run.name] = run.job or ((run.name,) if own else jobs[run.parent or ""])
+        return jobs
+
+    @cached_property
+    def mounted(self) -> tuple[RunSpec, ...]:
+        """The runs below those that mounted them: whoever lends to a run is above it here."""
+        return tuple(run if run.mounter is None else replace(run, parent=run.mounter) for run in self.runs)
+
+    @cached_property
+    def lineage(self) -> Mapping[str, tuple[str, ...]]:
+        """For each run the components of those that mounted it, directly or through others, from the top down."""
+        below: dict[str | None, tuple[str, ...]] = {None: ()}
+        lineage: dict[str, tuple[str, ...]] = {}
+        for run in self.mounted:
+            lineage[run.name] = above = below[run.parent]
+            below[run.name] = above if run.component is None else (*above, run.component)
+        return lineage
+
+    @property
+    def permits(self) -> bool:
+        """Whether some run needs a permit."""
+        return any(run.component is not None for run in self.runs)
+
     @property
     def plain(self) -> bool:
-        """Whether nothing happens from outside and every body is the default."""
+        """Whether nothing happens from outside and every body and every job is the default."""
         return not (
             self.environment
             or self.script
             or self.blocking_spawn
             or self.late_children
-            or any(run.body is not None or run.late for run in self.runs)
+            or self.permits
+            or any(run.body is not None or run.late or run.live or run.job is not None for run in self.runs)
         )

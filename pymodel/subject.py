@@ -28,8 +28,12 @@ class Reply(NamedTuple):
     raised: BaseException | None = None
     #: What each job holds, as the subject counts it, where it can be asked.
     held: tuple[tuple[tuple[str, ...], int], ...] = ()
-    #: The code with which a rule that makes nobody wait declined the run for good; nothing else has changed.
+    #: The code with which the run was declined for good (by a rule that makes nobody wait, or because it would be a
+    #: component below itself); nothing else has changed.
     declined: str | None = None
+    #: With permits: who was handed one, and what a resume came to.
+    handed: tuple[str, ...] = ()
+    came_to: str | None = None
 
 
 class Subject(Protocol):
@@ -44,7 +48,10 @@ class Subject(Protocol):
         """The snapshot of a new pool."""
 
     def call(self, snapshot: Any, verb: str, *args: Any) -> Reply:
-        """What a call leads to: ``ask`` and ``try_ask`` (run, parent, job), ``finish``, ``cancel``, ``resize``."""
+        """What a call leads to: ``ask`` and ``try_ask`` (run, parent, job), ``finish``, ``cancel``, ``resize``.
+
+        With permits also ``enter`` (run, component, key, parent, job, lineage), ``resume`` and ``fail``.
+        """
 
 
 @dataclass(eq=False, slots=True)
@@ -70,6 +77,9 @@ class Calls:
         self.snapshots: list[Any] = []
         #: For each snapshot its known runs by id.
         self.runs: list[dict[str, Any]] = []
+        #: With permits, for each snapshot the runs that are present, by id, and the permits by component.
+        self.present: list[dict[str, Any]] = []
+        self.permits: list[dict[str, Any]] = []
         self._numbers: dict[Any, int] = {}
         self._made = 0
         self._calls: list[dict[tuple[Any, ...], Call]] = []
@@ -81,6 +91,8 @@ class Calls:
             found = self._numbers[snapshot] = len(self.snapshots)
             self.snapshots.append(snapshot)
             self.runs.append({run.run: run for run in snapshot.runs})
+            self.present.append({run.run: run for run in getattr(snapshot, "present", ())})
+            self.permits.append({permit.component: permit for permit in getattr(snapshot, "permits", ())})
             self._calls.append({})
         return found
 

@@ -7,7 +7,8 @@ leads to. Grant and resume are separate steps, so a cancel can fall between them
 Actions are tuples of strings and numbers, the verb first: body steps ``("ask", run)``, ``("resume", run)``,
 ``("work", run)``, ``("set", run, event)``, ``("take", run, lock)``, ``("drop", run, lock)``, ``("raise", run)``,
 ``("finish", run)``, and those that some rules add (conduct.py); acts of the environment ``("cancel", run)``,
-``("finish early", run)``, ``("ask late", run)``, ``("resize", cap)``.
+``("finish early", run)``, ``("fail", run)``, ``("ask late", run)``, ``("resize", cap)``. Where runs need permits
+(permits.py), asking is entering, and resuming is a call that tells whether the run works.
 
 Two things make it fast. The subject is asked about each call in each of its states once, however many states of the
 workload share it (`Calls`). And where siblings are interchangeable, states that differ only in which of them did what
@@ -21,6 +22,7 @@ from typing import Any
 
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE, RESUMED, Action, Bodies, Locks, Wait, WorkloadState
 from slotcheck.pymodel.conduct import ConductedBodies
+from slotcheck.pymodel.permits import PermitBodies
 from slotcheck.pymodel.scenario import Act, Scenario
 from slotcheck.pymodel.subject import Call, Calls
 from slotcheck.pymodel.symmetry import ForestSymmetry
@@ -29,7 +31,7 @@ __all__ = ["BODY_STEPS", "ENVIRONMENT_ACTS", "RULE_STEPS", "Action", "Wait", "Wo
 
 BODY_STEPS = ("ask", "resume", "work", "set", "take", "drop", "raise", "finish")
 RULE_STEPS = ("give_back", "retake", "help")  # what some rules make a run do, see conduct.py
-ENVIRONMENT_ACTS = ("cancel", "finish early", "ask late", "resize")
+ENVIRONMENT_ACTS = ("cancel", "finish early", "fail", "ask late", "resize")
 
 _new: Any = tuple.__new__  # makes a state without the slower constructor; a search makes millions
 _NO_EVENTS: frozenset[str] = frozenset()
@@ -64,11 +66,15 @@ class Workload:
         self.calls = calls
         self._resume_at_grant = resume_at_grant
         conduct = getattr(calls.subject, "conduct", None)
-        self.bodies = ConductedBodies(scenario, conduct) if conduct and conduct.acts else Bodies(scenario)
+        self._permits = PermitBodies(scenario, calls) if scenario.permits else None
+        self.bodies = self._permits or (
+            ConductedBodies(scenario, conduct) if conduct and conduct.acts else Bodies(scenario)
+        )
         self.names, self.parents = self.bodies.names, self.bodies.parents
         acts = scenario.environment
         self._cancels = self._named(acts, "cancel")
         self._early = self._named(acts, "finish")
+        self._fails = self._named(acts, "fail")
         self._caps = [act.cap for act in acts if act.verb == "resize"]
         self._script_next: list[Act | None] = [*scenario.script, None]
         self._scripted = [{_step(act) for act in scenario.script[turn:]} for turn in range(len(scenario.script) + 1)]
@@ -93,7 +99,8 @@ class Workload:
     def initial(self) -> list[WorkloadState]:
         """Nobody has asked."""
         pool = self.calls.number(self.calls.subject.initial(self.cap, relend=self.relend))
-        return [WorkloadState((IDLE,) * len(self.names), pool, self.bodies.no_locks, _NO_EVENTS, 0, 0, 0, False)]
+        under = (None,) * len(self.bodies.lives)
+        return [WorkloadState((IDLE,) * len(self.names), pool, self.bodies.no_locks, _NO_EVENTS, 0, 0, 0, False, under)]
 
     def is_body_step(self, action: Action) -> bool:
         """Whether a run does this by itself."""
@@ -105,7 +112,7 @@ class Workload:
             self._degree = state, 0
             return []
         actions = self.bodies.steps(state, self.calls.runs[state.pool])
-        if self._cancels or self._early or self._caps or self.scenario.late_children:
+        if self._cancels or self._early or self._fails or self._caps or self.scenario.late_children:
             actions += self._environment_acts(state)
         if self.scenario.script:
             actions = self._as_scripted(state, actions)
@@ -137,11 +144,18 @@ class Workload:
             assert call is not None
             return self._called(state, call, progress)
         known = self.calls.runs[state.pool]
-        if call is not None and call.verb == "ask":
+        if call is not None and call.verb in _ENTRIES:
             progress[at] = ASKED if call.reply.declined is None else ENDED
             parent = self.parents[at]
-            if call.args[1] is not None and parent is not None and self.scenario.runs[parent].body is not None:
-                progress[parent] = self.bodies.passed(state, known, parent)
+            if parent is not None and at in self.bodies.own[parent] and verb == "ask":
+                if self.scenario.runs[parent].body is not None:
+                    progress[parent] = self.bodies.passed(state, known, parent)
+            elif at in self.bodies.lives:
+                state = state._replace(under=self._now_under(state, at))
+            return self._called(state, call, progress)
+        if call is not None and verb == "resume":
+            assert self._permits is not None
+            progress[at] = self._permits.resumed(call)
             return self._called(state, call, progress)
         if call is not None:
             progress[at] = ENDED
@@ -174,19 +188,38 @@ class Workload:
         verb = action[0]
         if verb == "resize":
             return self.calls.call(state.pool, *action)
-        if verb in ("finish", "finish early", "raise"):
+        if verb in ("finish", "finish early"):
             return self.calls.call(state.pool, "finish", action[1])
+        if verb in ("raise", "fail"):
+            return self.calls.call(state.pool, "finish" if self._permits is None else "fail", action[1])
         if verb == "cancel" or verb in RULE_STEPS:
             return self.calls.call(state.pool, *action)
         if verb in ("ask", "ask late"):
             at = self.scenario.index[action[1]]
-            parent = self.parents[at]
-            if parent is None:
-                return self.calls.call(state.pool, "ask", action[1], None, None)
-            if verb == "ask late" or self.scenario.runs[at].late:
-                return self.calls.call(state.pool, "ask", action[1], None, self.bodies.jobs[at])
-            return self.calls.call(state.pool, "ask", action[1], self.names[parent], None)
+            parent, job = self._parent_and_job(state, at, late=verb == "ask late")
+            if self._permits is not None:
+                return self.calls.call(state.pool, *self._permits.entry(at, parent, job))
+            above = None if parent is None else self.names[parent]
+            return self.calls.call(state.pool, "ask", action[1], above, job)
+        if verb == "resume" and self.scenario.runs[self.scenario.index[action[1]]].component is not None:
+            return self.calls.call(state.pool, *action)
         return None
+
+    def _parent_and_job(
+        self, state: WorkloadState, at: int, *, late: bool
+    ) -> tuple[int | None, tuple[str, ...] | None]:
+        """What a run asks with: the run it asks under, and its job if it has to say it."""
+        parent, spec = self.parents[at], self.scenario.runs[at]
+        if spec.live is not None:
+            return self.bodies.lender(state, self.calls.runs[state.pool], at), self.bodies.jobs[at]
+        if parent is None:
+            return None, spec.job
+        return (None, self.bodies.jobs[at]) if late or spec.late else (parent, spec.job)
+
+    def _now_under(self, state: WorkloadState, at: int) -> tuple[int | None, ...]:
+        place = self.bodies.lives.index(at)
+        lender = self.bodies.lender(state, self.calls.runs[state.pool], at)
+        return (*state.under[:place], lender, *state.under[place + 1 :])
 
     def snapshot(self, state: WorkloadState) -> Any:
         """The subject's state."""
@@ -233,6 +266,8 @@ class Workload:
                 acts.append(("cancel", name))
             if now >= RESUMED and at in self._early and not self._can_finish(state, at):
                 acts.append(("finish early", name))
+            if now >= RESUMED and at in self._fails:
+                acts.append(("fail", name))
             parent = self.parents[at]
             if (
                 now == IDLE
@@ -240,6 +275,7 @@ class Workload:
                 and progress[parent] == ENDED
                 and self.scenario.late_children
                 and not self.scenario.runs[at].late
+                and not self.scenario.runs[at].live
             ):
                 acts.append(("ask late", name))
         if state.resizes < self.scenario.resizes:
@@ -279,6 +315,8 @@ class Workload:
             return allowed
         if act.verb == "cancel" and phase is not None:
             allowed.append(("cancel", act.run))
+        elif act.verb == "fail" and phase == "resumed":
+            allowed.append(("fail", act.run))
         elif act.verb == "finish" and phase in ("granted", "resumed"):
             through = phase == "resumed" and self._can_finish(state, at)
             allowed.append(("finish" if through else "finish early", act.run))
@@ -298,7 +336,7 @@ class Workload:
         resizes: int | None = None,
     ) -> WorkloadState:
         levels = state.levels
-        if call.verb == "ask":
+        if call.verb in _ASKS:
             asked = self.calls.runs[call.target].get(call.args[0])
             if asked is not None and asked.level > levels:
                 levels = asked.level
@@ -317,6 +355,7 @@ class Workload:
                 state.resizes if resizes is None else resizes,
                 state.turn,
                 call.reply.raised is not None or call.reply.refused is not None,
+                state.under,
             ),
         )
         return after
@@ -362,6 +401,8 @@ class Workload:
         return seen
 
 
+_ENTRIES = frozenset(("ask", "enter"))  # calls with which a run begins
+_ASKS = frozenset(("ask", "enter", "resume"))  # and those that may ask for a slot
 _BODY_STEPS = frozenset((*BODY_STEPS, *RULE_STEPS))
 
 
@@ -379,5 +420,7 @@ def _matches(act: Act | None, action: Action) -> bool:
 
 def _exchangeable(scenario: Scenario) -> bool:
     """Whether siblings with equal subtrees are interchangeable: no body, act or job names one of them."""
-    by_name = scenario.diagnoses or any(run.body is not None or run.late for run in scenario.runs)
+    by_name = scenario.diagnoses or any(
+        run.body is not None or run.late or run.live or run.component or run.job for run in scenario.runs
+    )
     return not by_name and not scenario.script and all(act.run is None for act in scenario.environment)

@@ -13,13 +13,16 @@ from typing import ClassVar
 __all__ = [
     "AlreadyEntered",
     "BadCap",
+    "ComponentAbove",
     "GroupNotOpen",
     "JobNotLeaf",
     "Misuse",
     "NoRun",
     "NoRunningLoop",
     "NotAdmitted",
+    "NotHandedOver",
     "NotKnown",
+    "NotWorking",
     "ParentNotInFlight",
     "Refused",
     "RunKnown",
@@ -76,6 +79,24 @@ class NotKnown(Refused, LookupError):
     """R3, R5: never asked, finished, cancelled or parked (a parked run has finished)."""
 
     code = "not_known"
+
+
+class ComponentAbove(Refused):
+    """R9: a run that mounted this one, directly or through others, is of the same component."""
+
+    code = "component_above"
+
+
+class NotHandedOver(Refused):
+    """R9: only a run that was handed its permit, and has not resumed, can resume."""
+
+    code = "not_handed_over"
+
+
+class NotWorking(Refused):
+    """R9: a run of a component finishes or fails while its body is on; before that it can be cancelled."""
+
+    code = "not_working"
 
 
 class Misuse(RuntimeError):

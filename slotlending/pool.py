@@ -221,7 +221,15 @@ class Pool:
         self._cap = cap
         return self._serve()
 
+    def judge(self, run: Hashable, parent: Hashable | None = None, job: Job | None = None) -> Job:
+        """Raise what `ask` would raise; else the job that the run would belong to. Changes nothing."""
+        return self._judge(run, parent, job)[1]
+
     # -- what can be seen ----------------------------------------------------------------------------------------
+
+    def state(self, run: Hashable) -> RunState | None:
+        """What is known of a run, in constant time; None of one that is not known."""
+        return self._runs.get(run)
 
     def snapshot(self) -> Snapshot:
         """The whole state, immutable, and hashable as the run ids are."""

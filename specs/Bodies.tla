@@ -20,7 +20,13 @@ ScenarioOK(s) ==
   /\ s.parent \in Seq(Runs \cup {Nobody})        \* of each run its parent,
   /\ \A r \in DOMAIN s.parent : s.parent[r] < r  \* which comes before it
   /\ s.cap \in Nat \ {0}
-  /\ s.relend \in BOOLEAN      \* is R13 on?
+  /\ s.order \in {"fifo", "fewest_held"}         \* R6
+  /\ s.tie \in {"served", "oldest"}
+  /\ s.jobs \in Seq(Nat)       \* of each node of the tree of jobs the one
+  /\ \A n \in DOMAIN s.jobs : s.jobs[n] < n     \* above it; 0 of the root
+  /\ s.job \in [DOMAIN s.parent -> DOMAIN s.jobs \ {1}]   \* of each run, a
+  /\ \A r \in DOMAIN s.job : \A n \in DOMAIN s.jobs : s.jobs[n] # s.job[r]
+  /\ s.relend \in BOOLEAN      \* is R13 on?                         \* leaf
   /\ s.cancel \in BOOLEAN      \* may any run be cancelled at any time,
   /\ s.early \in BOOLEAN       \* finish before its body is through,
   /\ s.late \in BOOLEAN        \* or ask after its parent's end?

@@ -8,7 +8,7 @@ EXTENDS Slots
 
 Admitted(p, r) == IF p.taken < p.cap THEN Take(p, r) ELSE Wait(p, r)
 
-Ended(p, r) == Return(Forget(Orphan(p, r, Nobody), r))
+Ended(p, r) == Return(Forget(Orphan(p, r, Nobody), r), r)
 
 Ask(r) ==
   /\ r \in Here /\ MayAsk(r)

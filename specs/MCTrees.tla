@@ -29,8 +29,22 @@ WithEarly   == [Plain EXCEPT !.early = TRUE, !.late = TRUE]
 WithAll     == [WithEarly EXCEPT !.cancel = TRUE]
 Resized(n, acts) == [acts EXCEPT !.resizes = n]
 
+\* By default each root has a job of its own, and so have all runs below it.
+RECURSIVE RootOf(_, _)
+RootOf(tree, r) == IF tree[r] = 0 THEN r ELSE RootOf(tree, tree[r])
+OwnJob(tree) ==
+  [r \in DOMAIN tree |->
+     1 + Cardinality({x \in 1 .. RootOf(tree, r) : tree[x] = 0})]
+OwnJobs(tree) ==
+  [n \in 1 .. 1 + Cardinality({r \in DOMAIN tree : tree[r] = 0}) |->
+     IF n = 1 THEN 0 ELSE 1]
+
+Scenario(tree, cap, relend, acts) ==
+  [parent |-> tree, cap |-> cap, order |-> "fifo", tie |-> "served",
+   jobs |-> OwnJobs(tree), job |-> OwnJob(tree), relend |-> relend,
+   cancel |-> acts.cancel, early |-> acts.early, late |-> acts.late,
+   resizes |-> acts.resizes, most |-> Most(tree, cap)]
+
 Family(trees, caps, relend, acts) ==
-  {[parent |-> tree, cap |-> cap, relend |-> on, cancel |-> acts.cancel,
-    early |-> acts.early, late |-> acts.late, resizes |-> acts.resizes,
-    most |-> Most(tree, cap)] : tree \in trees, cap \in caps, on \in relend}
+  {Scenario(tree, cap, on, acts) : tree \in trees, cap \in caps, on \in relend}
 =============================================================================

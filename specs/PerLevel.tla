@@ -14,11 +14,11 @@ Admitted(p, r) ==
 
 ServeLevel(p, level) ==       \* one slot of the level came back
   LET line == SelectSeq(p.waiting, LAMBDA c : p.level[c] = level)
-  IN IF line = << >> THEN p ELSE Take(Leave(p, Head(line)), Head(line))
+  IN IF line = << >> THEN p ELSE Take(Leave(p, Head(line), "pool"), Head(line))
 
 Ended(p, r) ==
   LET gone == Forget(Orphan(p, r, Nobody), r)
-  IN ServeLevel([gone EXCEPT !.taken = @ - 1], p.level[r])
+  IN ServeLevel(Uncharged(gone, r), p.level[r])
 
 Ask(r) ==
   /\ r \in Here /\ MayAsk(r)

@@ -10,7 +10,7 @@ EXTENDS Slots
 \* its turn: nothing barges.
 Released(p, above) ==
   IF above # Nobody /\ p.token[above] = "pool"
-  THEN Return([p EXCEPT !.token[above] = "none"])
+  THEN Return([p EXCEPT !.token[above] = "none"], above)
   ELSE p
 
 Admitted(p, r) ==
@@ -19,7 +19,7 @@ Admitted(p, r) ==
 
 Ended(p, r) ==
   LET gone == Forget(Orphan(p, r, Nobody), r)
-  IN IF p.token[r] = "pool" THEN Return(gone) ELSE gone
+  IN IF p.token[r] = "pool" THEN Return(gone, r) ELSE gone
 
 Ask(r) ==
   /\ r \in Here /\ MayAsk(r)

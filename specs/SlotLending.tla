@@ -2,8 +2,8 @@
 (***************************************************************************)
 (* Slot lending: a parent keeps its slot and lends it to one child at a    *)
 (* time.  SEMANTICS R2 to R5, R7, R8 and R13 (a switch of the scenario),   *)
-(* with the order first come, first served.  Grant and resume are apart,   *)
-(* so a cancel can fall between them.                                      *)
+(* whatever the order.  Grant and resume are apart, so a cancel can fall   *)
+(* between them.                                                           *)
 (***************************************************************************)
 EXTENDS Slots
 
@@ -21,7 +21,7 @@ Admitted(p, r) ==                                                  \* R2
 
 Relend(p, lender) ==                                               \* R13
   LET first == Head(p.children[lender]) IN
-  Return([p EXCEPT !.lent[lender] = TRUE, !.token[first] = "loan"])
+  Return([p EXCEPT !.lent[lender] = TRUE, !.token[first] = "loan"], first)
 
 RECURSIVE GiveBack(_, _)
 GiveBack(p, r) ==                                                  \* R4
@@ -29,9 +29,10 @@ GiveBack(p, r) ==                                                  \* R4
       gone == Forget(p, r)
       back == [gone EXCEPT !.lent[lender] = FALSE]
       line == SelectSeq(p.waiting, LAMBDA c : p.parent[c] = lender)
-  IN IF p.token[r] = "pool" THEN Return(gone)
+  IN IF p.token[r] = "pool" THEN Return(gone, r)
      ELSE IF p.phase[lender] = "parked" THEN GiveBack(back, lender)
-     ELSE IF line # << >> THEN Lend(Leave(back, Head(line)), lender, Head(line))
+     ELSE IF line # << >>
+          THEN Lend(Leave(back, Head(line), "loan"), lender, Head(line))
      ELSE IF scenario.relend /\ back.children[lender] # << >>
           THEN Relend(back, lender)
      ELSE back
@@ -42,7 +43,7 @@ Ended(p, r) ==                                                     \* R3
   ELSE GiveBack(Orphan(p, r, Nobody), r)
 
 Cancelled(p, r) ==                                                 \* R5
-  IF p.phase[r] = "waiting" THEN Forget(Leave(p, r), r) ELSE Ended(p, r)
+  IF p.phase[r] = "waiting" THEN Forget(Leave(p, r, "none"), r) ELSE Ended(p, r)
 
 -----------------------------------------------------------------------------
 Ask(r) ==

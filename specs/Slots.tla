@@ -1,13 +1,12 @@
 -------------------------------- MODULE Slots ---------------------------------
 (***************************************************************************)
 (* A pool of slots, and the runs of Bodies that ask for them: what all     *)
-(* rules share, with the order first come, first served.  What a parent    *)
-(* does with its slot is left to the modules that extend this one.  Each   *)
-(* says what the pool is after a run has asked, finished or been           *)
-(* cancelled; a step is one call of the pool, or a run resuming after a    *)
-(* grant.                                                                  *)
+(* rules share.  What a parent does with its slot is left to the modules   *)
+(* that extend this one, and who is served next to Order.  Each rule says  *)
+(* what the pool is after a run has asked, finished or been cancelled; a   *)
+(* step is one call of the pool, or a run resuming after a grant.          *)
 (***************************************************************************)
-EXTENDS Bodies
+EXTENDS Order
 
 VARIABLES
   pool,       \* the pool's state: a record, see EmptyPool
@@ -26,7 +25,9 @@ EmptyPool(cap) ==
    level    |-> [r \in Here |-> 0],
    parent   |-> [r \in Here |-> Nobody],       \* whose slot it may borrow
    waiting  |-> << >>,                         \* by arrival
-   children |-> [r \in Here |-> << >>]]        \* with a slot, by admission
+   children |-> [r \in Here |-> << >>],        \* with a slot, by admission
+   held     |-> [n \in Nodes |-> 0],           \* pool slots charged to a job
+   lines    |-> [n \in Nodes |-> << >>]]       \* jobs below it, by place
 
 PoolOK ==
   /\ pool.cap \in Nat \ {0} /\ pool.taken \in Nat
@@ -37,6 +38,8 @@ PoolOK ==
   /\ pool.parent \in [Here -> Here \cup {Nobody}]
   /\ pool.waiting \in Seq(Here)
   /\ pool.children \in [Here -> Seq(Here)]
+  /\ pool.held \in [Nodes -> Nat]
+  /\ pool.lines \in [Nodes -> Seq(Nodes)]
   /\ levels \in Nat /\ resizes \in Nat
 
 InFlight == {r \in Here : pool.phase[r] = "in_flight"}
@@ -49,29 +52,24 @@ Unlent   == {r \in Holders : ~pool.lent[r]}           \* can be at work
 
 -----------------------------------------------------------------------------
 \* From the pool p to the next.
-Without(seq, r) == SelectSeq(seq, LAMBDA x : x # r)
-
 Enter(p, r, above) ==                          \* r becomes known
   [p EXCEPT !.phase[r] = "waiting",
             !.level[r] = IF above = Nobody THEN 1 ELSE p.level[above] + 1,
             !.parent[r] = above]
-
-Wait(p, r) == [p EXCEPT !.waiting = Append(@, r)]
-Leave(p, r) == [p EXCEPT !.waiting = Without(@, r)]
 
 Admit(p, r, token) ==
   LET above == p.parent[r]
       q == [p EXCEPT !.phase[r] = "in_flight", !.token[r] = token]
   IN IF above = Nobody THEN q ELSE [q EXCEPT !.children[above] = Append(@, r)]
 
-Take(p, r) == Admit([p EXCEPT !.taken = @ + 1], r, "pool")
+Take(p, r) == Admit(Charged(p, r), r, "pool")
 
 RECURSIVE Serve(_)                             \* free slots go to waiters
 Serve(p) ==
   IF p.waiting = << >> \/ p.taken >= p.cap THEN p
-  ELSE LET first == Head(p.waiting) IN Serve(Take(Leave(p, first), first))
+  ELSE LET next == Pick(p) IN Serve(Take(Leave(p, next, "pool"), next))
 
-Return(p) == Serve([p EXCEPT !.taken = @ - 1])   \* a pool slot comes back
+Return(p, r) == Serve(Uncharged(p, r))     \* the pool slot of r comes back
 
 Orphan(p, r, keep) ==      \* r has ended: its children, one aside, lose it
   [p EXCEPT !.parent = [c \in Here |->
@@ -146,10 +144,26 @@ NoDeadlock ==
 CapRespected ==
   [][ Heads' \subseteq Heads \/ pool'.taken <= pool'.cap ]_vars
 
-\* No waiter gets a pool slot past one that has waited longer and waits on.
+\* R6, said of a step: who got pool slots that waited for them.  First come,
+\* first served: none got one past a run that has waited longer and waits on.
+\* Fewest held first: all the way down, the first of them was of a job that
+\* holds less than its siblings, or as little and stands before them.
+Granted == Waiting \cap Heads'
+Rightly(r) ==
+  LET Holds(n) == Cardinality({x \in Heads' \ Granted : Lies(x, n)})
+  IN /\ \A n \in Way(scenario.job[r]), k \in Nodes :
+          k # n /\ k \in JobsBelow(JobAbove(n)) /\ WaitsAt(pool, k) =>
+            \/ Holds(n) < Holds(k)
+            \/ Holds(n) = Holds(k) /\ Place(pool, n) < Place(pool, k)
+     /\ \A m, n \in DOMAIN pool.waiting :
+          m < n /\ pool.waiting[n] = r =>
+            scenario.job[pool.waiting[m]] # scenario.job[r]
+
 FewestHeldFirst ==
-  [][ \A m, n \in DOMAIN pool.waiting :
-        m < n /\ pool.waiting[n] \in Heads' => pool.waiting[m] \notin Waiting'
+  [][ IF Fair THEN Granted # {} => \E r \in Granted : Rightly(r)
+      ELSE \A m, n \in DOMAIN pool.waiting :
+             m < n /\ pool.waiting[n] \in Granted =>
+               pool.waiting[m] \notin Waiting'
     ]_vars
 
 AllFinish == <>[]Finished

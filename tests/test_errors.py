@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from slotlending import BadCap, JobNotLeaf, NotAdmitted, NotKnown, ParentNotInFlight, Pool, Refused, RunKnown
+from slotlending.errors import ComponentAbove, NotHandedOver, NotWorking
+from slotlending.permit import Permits
 
 CODES = {
     BadCap: "bad_cap",
@@ -18,6 +20,9 @@ CODES = {
     JobNotLeaf: "job_not_leaf",
     NotAdmitted: "not_admitted",
     NotKnown: "not_known",
+    ComponentAbove: "component_above",
+    NotHandedOver: "not_handed_over",
+    NotWorking: "not_working",
 }
 
 
@@ -30,6 +35,14 @@ def refusal(call: Callable[[Pool], Any]) -> Refused:
     return caught.value
 
 
+def handed_over(pool: Pool) -> Permits:
+    pool.resize(3)
+    permits = Permits(pool)
+    permits.enter("handed over", "part")
+    permits.enter("beside it", "part")
+    return permits
+
+
 REFUSED = [
     refusal(call)
     for call in (
@@ -39,6 +52,9 @@ REFUSED = [
         lambda pool: pool.ask("b", job=("x",)),
         lambda pool: pool.finish(("w", 1)),
         lambda pool: pool.cancel("nobody"),
+        lambda pool: Permits(pool).enter("b", "part", lineage=("part",)),
+        lambda pool: handed_over(pool).resume("beside it"),
+        lambda pool: handed_over(pool).finish("handed over"),
     )
 ]
 

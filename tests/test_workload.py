@@ -354,7 +354,7 @@ def test_the_cap_changes_to_another_one_so_many_times() -> None:
 def test_only_body_steps_must_happen_some_time() -> None:
     workload = Play(scenario("a")).workload
     assert BODY_STEPS == ("ask", "resume", "work", "set", "take", "drop", "raise", "finish")
-    assert ENVIRONMENT_ACTS == ("cancel", "finish early", "ask late", "resize")
+    assert ENVIRONMENT_ACTS == ("cancel", "finish early", "fail", "ask late", "resize")
     assert all(workload.is_body_step((verb, "a")) for verb in BODY_STEPS)
     assert not any(workload.is_body_step((verb, "a")) for verb in ENVIRONMENT_ACTS)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from slotcheck.checks.subject import RuleSubject
+from slotcheck.checks.subject import ClassSubject, RuleSubject
 from slotcheck.checks.tlc.instance import (
     Instance,
     Key,
@@ -44,6 +44,8 @@ _FIELDS = (
     "parent",
     "waiting",
     "children",
+    "held",
+    "lines",
     "levels",
     "resizes",
     "more",
@@ -156,7 +158,7 @@ def explored(instance: Instance, subject: Subject) -> Graph:
     """The graph of an instance under a subject, every interleaving, no symmetry."""
     workload = _workload(instance, subject)
     (start,) = workload.initial()
-    keys = {start: key_of_workload(workload, start)}
+    keys = {start: key_of_workload(instance, workload, start)}
     edges: Edges = {}
     todo = [start]
     for state in todo:
@@ -164,7 +166,7 @@ def explored(instance: Instance, subject: Subject) -> Graph:
         for action in workload.actions(state):
             after = workload.next(state, action)
             if after not in keys:
-                keys[after] = key_of_workload(workload, after)
+                keys[after] = key_of_workload(instance, workload, after)
                 todo.append(after)
             outgoing[action] = keys[after]
     return Graph(keys[start], edges)
@@ -182,6 +184,8 @@ def replayed(comparison: GraphComparison, subject: Subject) -> Trace | None:
 
 
 def _workload(instance: Instance, subject: Subject) -> Workload:
+    if isinstance(subject, RuleSubject | ClassSubject):
+        subject = subject.made_with(**instance.options)
     if isinstance(subject, RuleSubject):
         subject = subject.declared(instance.scenario.levels)
     return Workload(instance.scenario, Calls(subject), cap=instance.cap, relend=instance.relend, symmetry=False)

@@ -30,7 +30,8 @@ __all__ = [
 Key: TypeAlias = tuple[Any, ...]
 
 _PROGRESS = {IDLE: "idle", ASKED: "asked", ENDED: "ended", RESUMED: "resumed"}
-_POOL = ("cap", "taken", "phase", "token", "lent", "level", "parent", "waiting", "children")
+_POOL = ("cap", "taken", "phase", "token", "lent", "level", "parent", "waiting", "children", "held", "lines")
+_ROOT = 1
 _NOTHING_MORE: Key = ()
 
 
@@ -45,6 +46,13 @@ class Instance(NamedTuple):
     early: bool
     late: bool
     resizes: int
+    #: R6: "fifo" or "fewest_held", and its tie-break.
+    order: str = "fifo"
+    tie: str = "served"
+    #: Of each node of the tree of jobs, numbered from 1, the one above it, 0 for the root's; of each run its job.
+    #: Empty: each run without a parent has a job of its own, and so have all runs below it.
+    jobs: tuple[int, ...] = ()
+    job: tuple[int, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -56,7 +64,8 @@ class Instance(NamedTuple):
         """The same for the explorer."""
         names = self.names
         runs = tuple(
-            RunSpec(name, names[above - 1] if above else None) for name, above in zip(names, self.parent, strict=True)
+            RunSpec(name, names[above - 1] if above else None, job=self.paths[node] if self.names_jobs else None)
+            for name, above, node in zip(names, self.parent, self.job_of_runs, strict=True)
         )
         acts = [Act("cancel")] * self.cancel + [Act("finish")] * self.early
         if self.resizes:
@@ -72,8 +81,9 @@ class Instance(NamedTuple):
             )
             if on
         ]
+        jobs = [f"{name}: {'/'.join(self.paths[node])}" for name, node in zip(names, self.job, strict=False)]
         return Scenario(
-            " ".join([tree, *(told or ["plain"])]),
+            " ".join([tree, *(told or ["plain"])]) + (f", jobs {', '.join(jobs)}" if self.names_jobs else ""),
             runs,
             caps=(self.cap,),
             relend=(self.relend,),
@@ -86,13 +96,50 @@ class Instance(NamedTuple):
     @property
     def name(self) -> str:
         """As a part of `slotcheck check` is named."""
-        return f"{self.scenario.name}, cap {self.cap}{', relend' if self.relend else ''}"
+        order = "" if self.order == "fifo" else f", {self.order}, {self.tie}"
+        return f"{self.scenario.name}, cap {self.cap}{', relend' if self.relend else ''}{order}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What a pool of this order is made with."""
+        return {"order": self.order} if self.order == "fifo" else {"order": self.order, "tie": self.tie}
+
+    @property
+    def job_of_runs(self) -> tuple[int, ...]:
+        """Of each run the node of its job."""
+        return self.job or _own_jobs(self.parent)
+
+    @property
+    def names_jobs(self) -> bool:
+        """Whether runs have other jobs than they would have anyway."""
+        return self.job_of_runs != _own_jobs(self.parent)
+
+    @property
+    def paths(self) -> dict[int, tuple[str, ...]]:
+        """Of each node of the tree of jobs its path."""
+        if not self.names_jobs:
+            roots = [name for name, above in zip(self.names, self.parent, strict=True) if not above]
+            return {_ROOT: (), **{node: (name,) for node, name in enumerate(roots, _ROOT + 1)}}
+        paths: dict[int, tuple[str, ...]] = {_ROOT: ()}
+        for node, above in enumerate(self.jobs[1:], _ROOT + 1):  # who is above stands before
+            paths[node] = (*paths[above], f"j{node}")
+        return paths
+
+
+@cache
+def _own_jobs(parents: tuple[int, ...]) -> tuple[int, ...]:
+    jobs: list[int] = []
+    roots = _ROOT
+    for above in parents:
+        roots += not above
+        jobs.append(jobs[above - 1] if above else roots)
+    return tuple(jobs)
 
 
 def instance_of(scenario: Mapping[str, Any]) -> Instance:
     """The instance that a state's ``scenario`` says."""
-    fields = {name: scenario[name] for name in Instance._fields if name != "parent"}
-    return Instance(tuple(scenario["parent"]), **fields)
+    fields = {name: _plain(scenario[name]) for name in Instance._fields}
+    return Instance(**fields)
 
 
 def name_of(verb: str) -> str:
@@ -131,13 +178,15 @@ def key_of_spec(state: Mapping[str, Any]) -> Key:
     )
 
 
-def key_of_workload(workload: Workload, state: WorkloadState) -> Key:
+def key_of_workload(instance: Instance, workload: Workload, state: WorkloadState) -> Key:
     """A state of the explorer in the same form; its last item is what the specification has no word for."""
     snapshot = workload.snapshot(state)
     index = workload.scenario.index
     known: dict[str, Run] = {run.run: run for run in snapshot.runs}
     children = dict(snapshot.children)
+    lines = dict(snapshot.lines)
     phase, token, lent, level, parent, admitted = [], [], [], [], [], []
+    held, standing = [], []
     for name in workload.names:
         run = known.get(name)
         phase.append("unknown" if run is None else run.phase)
@@ -146,6 +195,10 @@ def key_of_workload(workload: Workload, state: WorkloadState) -> Key:
         level.append(0 if run is None else run.level)
         parent.append(0 if run is None or run.parent is None else index[run.parent] + 1)
         admitted.append(tuple([index[child] + 1 for child in children.get(name, ())]))
+    node_at = {path: node for node, path in instance.paths.items()}
+    for path in node_at:
+        held.append(sum(run.token == "pool" and run.job[: len(path)] == path for run in snapshot.runs) if path else 0)
+        standing.append(tuple([node_at[*path, name] for name in lines.pop(path, ())]))
     return (
         tuple([_PROGRESS[at] for at in state.progress]),
         snapshot.cap,
@@ -157,26 +210,27 @@ def key_of_workload(workload: Workload, state: WorkloadState) -> Key:
         tuple(parent),
         tuple([index[run] + 1 for run in snapshot.waiting]),
         tuple(admitted),
+        tuple(held),
+        tuple(standing),
         state.levels,
         state.resizes,
-        tuple(_more(workload, state, snapshot, known)),
+        (*_more(instance, workload, state, snapshot, known), *lines.items()),
     )
 
 
 def _more(
-    workload: Workload, state: WorkloadState, snapshot: Any, known: Mapping[str, Run]
+    instance: Instance, workload: Workload, state: WorkloadState, snapshot: Any, known: Mapping[str, Run]
 ) -> Iterator[tuple[str, Any]]:
     """What a state holds that the specification leaves out because it follows from the rest, where it does not."""
-    for at, name in enumerate(workload.names):
-        if name in known and known[name].job != workload.bodies.jobs[at]:
+    for name, node in zip(workload.names, instance.job_of_runs, strict=True):
+        if name in known and known[name].job != instance.paths[node]:
             yield "job", (name, known[name].job)
     strangers = known.keys() - workload.scenario.index.keys()
     if strangers:
         yield "runs", tuple(sorted(strangers))
-    if (snapshot.order, snapshot.relend) != ("fifo", workload.relend):
-        yield "order", (snapshot.order, snapshot.relend)
-    if snapshot.lines:
-        yield "lines", snapshot.lines
+    fixed = snapshot.order, snapshot.tie, snapshot.relend
+    if fixed != (instance.order, instance.tie, workload.relend):
+        yield "order", fixed
     if state.broken:
         yield "broken", True
 
@@ -184,11 +238,8 @@ def _more(
 def view_of(instance: Instance, state: Mapping[str, Any]) -> State:
     """The pool of a specification's state as the common view."""
     names, pool = instance.names, state["pool"]
-    root: list[str] = []
     runs = []
     for at, name in enumerate(names):
-        above = instance.parent[at]
-        root.append(root[above - 1] if above else name)
         if pool["phase"][at] != "unknown":
             parent = pool["parent"][at]
             runs.append(
@@ -199,7 +250,7 @@ def view_of(instance: Instance, state: Mapping[str, Any]) -> State:
                     pool["lent"][at],
                     pool["level"][at],
                     names[parent - 1] if parent else None,
-                    (root[at],),
+                    instance.paths[instance.job_of_runs[at]],
                 )
             )
     children = [
@@ -208,15 +259,20 @@ def view_of(instance: Instance, state: Mapping[str, Any]) -> State:
         if pool["children"][at]
     ]
     waiting = tuple(names[run - 1] for run in pool["waiting"])
+    lines = [
+        (instance.paths[node], tuple(instance.paths[child][-1] for child in line))
+        for node, line in enumerate(pool.get("lines", ()), _ROOT)
+        if line
+    ]
     return State(
         pool["cap"],
         pool["taken"],
         frozenset(runs),
         waiting,
         frozenset(children),
-        frozenset(),
-        "fifo",
-        "served",
+        frozenset(lines),
+        instance.order,
+        instance.tie,
         instance.relend,
     )
 

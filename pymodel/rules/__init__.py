@@ -7,6 +7,7 @@ from slotcheck.pymodel.rules.help import Help, HelpInline
 from slotcheck.pymodel.rules.hold import Hold
 from slotcheck.pymodel.rules.lend import Lend
 from slotcheck.pymodel.rules.per_level import PerLevel
+from slotcheck.pymodel.rules.permit import BuildPermit, Permit, PermitOutcome, PermitState, Present
 from slotcheck.pymodel.rules.refuse import Refuse
 from slotcheck.pymodel.rules.release import Release
 from slotcheck.pymodel.rules.retake import Retake
@@ -15,12 +16,17 @@ from slotcheck.pymodel.rules.state import Outcome, Refusal, Run, StackState, Sta
 
 __all__ = [
     "RULES",
+    "BuildPermit",
     "Help",
     "HelpInline",
     "Hold",
     "Lend",
     "Outcome",
     "PerLevel",
+    "Permit",
+    "PermitOutcome",
+    "PermitState",
+    "Present",
     "Refusal",
     "Refuse",
     "Release",

@@ -1,0 +1,5 @@
+//go:build !faults
+
+package slotlending
+
+func faulty(fault) bool { return false }

@@ -1,0 +1,3 @@
+module slotlending
+
+go 1.23
