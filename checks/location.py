@@ -1,19 +1,22 @@
-"""Which lines of a subject made a step: where a reviewer should look.
+"""Which lines of a subject made the bad step of a trace: where a reviewer should look.
 
-The call is made once more on a restored pool, and the lines of the subject's own file that it runs are noted.
+The calls of the trace are made once more on a pool, and the lines of the subject's own file that the last one runs are
+noted; where it runs none there, those of the nearest class that it inherits from.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
-from types import CodeType, FrameType
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
-from slotcheck.checks.subject import AnySubject, ClassSubject
+from slotcheck.checks.replay import LivePlayer
+from slotcheck.checks.subject import ClassSubject, SubjectError, resolve_subject
+from slotcheck.checks.trace import RESTORE, Trace
 
-__all__ = ["Location", "lines_of_step"]
+__all__ = ["Location", "location_of"]
 
 _MOST = 1_000  # lines noted; a step that runs more goes round
 
@@ -25,7 +28,7 @@ class Location(NamedTuple):
         file: its path, as Python has it.
         line: where the method begins that the step entered first in this file.
         function: the name of that method.
-        lines: every line of the file that the step ran, once each, in the order in which they were first run.
+        lines: the lines of the file that the step ran, once each, in the order in which they were first run.
     """
 
     file: str
@@ -34,46 +37,66 @@ class Location(NamedTuple):
     lines: tuple[int, ...]
 
 
-def lines_of_step(subject: AnySubject, snapshot: Any, verb: str, args: Sequence[Any]) -> Location | None:
-    """The lines of the class's own file that a call runs; None where there is no such file, or none of it is run.
-
-    Args:
-        snapshot: the state before the step.
-    """
+def location_of(trace: Trace) -> Location | None:
+    """Where the last call of a trace went in the subject's code; None if it is no class, or not to be found."""
+    at = max((at for at, step in enumerate(trace.steps) if step.call is not None), default=None)
+    if at is None:
+        return None
+    try:
+        subject = resolve_subject(trace.subject)
+    except SubjectError:
+        return None
     if not isinstance(subject, ClassSubject):
         return None
     try:
-        file = inspect.getsourcefile(subject.cls)
-    except TypeError:
-        return None
-    if file is None:
-        return None
-    try:
-        pool = subject.cls.restore(snapshot)
+        files = [file for cls in subject.cls.__mro__ if cls is not object and (file := inspect.getsourcefile(cls))]
+        player = LivePlayer(subject, trace)
+        player.new(trace.cap)
+        for step in trace.steps[:at]:
+            if step.action[0] == RESTORE:
+                player.restore()
+            elif step.call is not None:
+                player.call(step.call.verb, *step.call.args)
     except KeyboardInterrupt:
         raise
     except BaseException:
         return None
-    entered: list[CodeType] = []
-    lines: dict[int, None] = {}
+    last = trace.steps[at].call
+    return None if last is None else _followed(files, lambda: player.call(last.verb, *last.args))
+
+
+def _followed(files: Sequence[str], call: Callable[[], object]) -> Location | None:
+    """The lines that a call runs of the first of these files that it enters at all, up to where the first method that
+    it enters returns.
+    """
+    entered: dict[str, FrameType] = {}
+    lines: dict[str, dict[int, None]] = {file: {} for file in files}
+    over = False
+    outermost: FrameType | None = None
 
     def follow(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != file:
-            return follow if event == "call" else None
+        nonlocal over, outermost
+        file = frame.f_code.co_filename
+        if over or file not in lines or frame.f_code.co_name == "restore":
+            return None
         if event == "call":
-            entered.append(frame.f_code)
-        elif event == "line" and len(lines) < _MOST:
-            lines[frame.f_lineno] = None
+            outermost = outermost or frame
+            entered.setdefault(file, frame)
+        elif event == "line" and len(lines[file]) < _MOST:
+            lines[file][frame.f_lineno] = None
+        elif event == "return" and frame is outermost:
+            over = True
         return follow
 
     before = sys.gettrace()
     sys.settrace(follow)
     try:
-        subject.call_live(pool, verb, *args)
+        call()
     finally:
         sys.settrace(before)
-    # The snapshot taken after the call runs lines of the file too, but of no interest: they end the list.
-    if not entered:
-        return None
-    first = entered[0]
-    return Location(file, first.co_firstlineno, getattr(first, "co_qualname", first.co_name), tuple(lines))
+    for file in files:
+        if file in entered:
+            code = entered[file].f_code
+            name = getattr(code, "co_qualname", code.co_name)
+            return Location(file, code.co_firstlineno, name, tuple(lines[file]))
+    return None
