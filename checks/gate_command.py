@@ -44,6 +44,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--sarif", type=_FILE, metavar="FILE", help="Also write SARIF 2.1.0.")
 @click.option("--summary", type=_FILE, metavar="FILE", help="Also add a summary in Markdown to this file.")
 @click.option("--report", type=_FILE, metavar="FILE", help="Also write the JSON object.")
+@click.option("--traces", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Also write each counterexample in all its forms.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
 def gate_command(
@@ -59,6 +60,7 @@ def gate_command(
     sarif: Path | None,
     summary: Path | None,
     report: Path | None,
+    traces: Path | None,
     form: str,
     no_timing: bool,
 ) -> None:
@@ -84,7 +86,7 @@ def gate_command(
     skips = _skips(only, skip, inputs, changes)
     with _progress(pieces, store) as (begun, ended):
         try:
-            for result in run_pieces(pieces, inputs, store, folder=folder, skip=skips, tell=begun):
+            for result in run_pieces(pieces, inputs, store, folder=folder, traces=traces and traces.resolve(), skip=skips, tell=begun):
                 gate.results.append(result)
                 ended(result)
         except KeyboardInterrupt:

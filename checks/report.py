@@ -124,7 +124,7 @@ def as_json(report: Report, seconds: float | None) -> dict[str, Any]:
                     "scenario": f"{trace.scenario}, cap {trace.cap}{', relend' if trace.relend else ''}",
                     "invariant": trace.invariant,
                     "message": trace.message,
-                    "trace": trace.as_dict(),
+                    "trace": {**trace.as_dict(), "location": _location(trace)},
                 }
                 for trace in report.violations
             ],
@@ -136,6 +136,11 @@ def as_json(report: Report, seconds: float | None) -> dict[str, Any]:
     if seconds is not None:
         told["timing"] = {"seconds": round(seconds, 3)}
     return told
+
+
+def _location(trace: Trace) -> dict[str, Any] | None:
+    found = location_of(trace)
+    return None if found is None else found._asdict()
 
 
 def _part(part: PartResult) -> dict[str, Any]:

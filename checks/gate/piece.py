@@ -23,7 +23,9 @@ class Piece:
         needs: the groups of inputs (inputs.py) that its result depends on.
         limit: seconds after which it is ended and undetermined: many times what it takes.
         expected: seconds that it takes on two slow cores, for the first estimate of what is left.
+        has_traces: whether the command takes ``--traces``.
         build: a command to run before it, for a port that is to be compiled.
+        folder: where to build it.
         absent: why it cannot be run here (a missing tool); it is undetermined then.
     """
 
@@ -33,6 +35,7 @@ class Piece:
     needs: tuple[str, ...]
     limit: float = 600.0
     expected: float = 10.0
+    has_traces: bool = False
     build: tuple[str, ...] = ()
     folder: str | None = None
     absent: str | None = None

@@ -22,7 +22,10 @@ from slotcheck.checks.gate.piece import Piece, PieceResult, Source
 from slotcheck.checks.gate.store import Kept, Store
 from slotcheck.pymodel.result import Verdict
 
-__all__ = ["Skip", "run_pieces"]
+__all__ = ["SLOTCHECK", "Skip", "run_pieces"]
+
+#: How the suite's own commands are started.
+SLOTCHECK = (sys.executable, "-m", "slotcheck.checks.entry")
 
 _TICK = 0.05  # seconds between two looks at a process
 _GRACE = 5.0  # seconds that a process has to end after it was asked to
@@ -41,17 +44,21 @@ def run_pieces(
     store: Store | None,
     *,
     folder: Path,
+    traces: Path | None = None,
     skip: Skip = lambda piece: None,
     tell: Callable[[Piece, float], None] = lambda piece, seconds: None,
+    program: Sequence[str] = SLOTCHECK,
 ) -> Iterator[PieceResult]:
-    """The pieces' results in order.
+    """The pieces' results in order. Only results that hold are kept: what is red is looked at anew.
 
     Args:
         inputs: what they depend on.
         store: where results are kept; None to run everything anew and keep nothing.
         folder: the project's, in which they run.
+        traces: where counterexamples go, in all their forms: a folder for each piece that has any.
         skip: which to leave out, and why.
         tell: told now and then which piece has run for how many seconds.
+        program: what runs a piece's command.
     """
     for piece in pieces:
         left_out = skip(piece)
@@ -69,21 +76,25 @@ def run_pieces(
         if piece.absent is not None:
             yield PieceResult(piece, Source.RUN, Verdict.UNDETERMINED, why=[piece.absent])
             continue
-        ended = _run(piece, folder, lambda seconds, piece=piece: tell(piece, seconds))  # type: ignore[misc]
+        command = [*program, *piece.command]
+        if traces is not None and piece.has_traces:
+            command[len(program) + 1 : len(program) + 1] = ["--traces", str(traces / piece.name.replace(":", "-"))]
+        ended = _run(piece, command, folder, lambda seconds, piece=piece: tell(piece, seconds))  # type: ignore[misc]
         result = _result(piece, Source.RUN, ended) if isinstance(ended, Kept) else ended
-        if isinstance(ended, Kept) and store is not None and result.verdict is not Verdict.UNDETERMINED:
+        if isinstance(ended, Kept) and store is not None and result.verdict is Verdict.HOLDS:
             store.put(piece.name, key, ended)
         yield result
 
 
-def _run(piece: Piece, folder: Path, tell: Callable[[float], None]) -> Kept | PieceResult:
+def _run(
+    piece: Piece, command: Sequence[str], folder: Path, tell: Callable[[float], None]
+) -> Kept | PieceResult:
     """Build if need be, run, and read what it printed."""
     if piece.build:
         built = _process(piece.build, Path(piece.folder or folder), piece.limit, tell)
         if built.exit_code != 0:
             told = f"{' '.join(piece.build)} ended {built.ended}"
             return _failed(piece, built, told if built.exit_code is not None else f"{told}, while building")
-    command = [sys.executable, "-m", "slotcheck.checks.entry", *piece.command]
     done = _process(command, folder, piece.limit, tell)
     if done.exit_code is None:
         return _failed(piece, done, f"ended after {piece.limit:g} s")
