@@ -21,6 +21,7 @@ _SLOW: Final = frozenset({"hangs", "half a line", "closes its output"})
 
 
 _NOT_AGAIN: Final = "the same requests to a new process do not show it: the port does not do the same every time"
+_ONLY_IN_A_BATCH: Final = "each of these requests alone is answered as it must be: it is the batch that is not"
 
 
 class Smallest(NamedTuple):
@@ -36,7 +37,8 @@ def smallest(session: Session, fault: Fault) -> Smallest:
     """The smallest script found that shows a fault of the same kind to a new process."""
     if fault.breach is not None:
         if not fault.alone:
-            return Smallest(since_reset(fault.requests), fault, _NOT_AGAIN)
+            batch = fault.breach.sent.startswith('{"op":"batch"')
+            return Smallest(since_reset(fault.requests), fault, _ONLY_IN_A_BATCH if batch else _NOT_AGAIN)
         slow = fault.breach.kind in _SLOW
         found = _cut(_Still(fault, session.fresh, _TRIES_WITH_A_TIMEOUT if slow else _TRIES_WITH_A_NEW_PROCESS), fault)
         return Smallest(found.requests, found)
