@@ -1,4 +1,4 @@
-"""The check of a port: a right one holds, wrong ones are caught by a short script, and the report says what was seen."""
+"""The check of a port: a right one holds, wrong ones are caught by a short script, the report says what was seen."""
 
 from __future__ import annotations
 

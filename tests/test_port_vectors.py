@@ -45,10 +45,10 @@ def test_every_line_is_of_the_schema() -> None:
     schema = json.loads((FOLDER / "vectors.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    for name in NAMES:
-        distinct = {json.dumps({**line, "run": "a"} if "run" in line else line): line for line in lines(name)}
-        for line in list(distinct.values())[:400]:
-            validator.validate(line)
+    distinct = {line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()}
+    assert len(distinct) > 1_000
+    for line in distinct:
+        validator.validate(json.loads(line))
     for wrong in (
         {"op": "ask", "run": "a"},
         {"op": "ask", "expect": {"granted": [], "relent": []}},
