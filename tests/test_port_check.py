@@ -179,6 +179,31 @@ def test_a_port_whose_requests_hold_but_which_crashes_on_what_is_no_request_is_c
     assert script_of(found) == ["7"]
 
 
+@pytest.mark.parametrize("member", ["comment", "job"])
+def test_a_port_that_takes_members_for_what_they_are_not_is_caught(member: str) -> None:
+    """One that refuses members it does not know; one that takes null for a job."""
+
+    def refuses(request: Any, answer: Any) -> Any:
+        odd = "comment" in request if member == "comment" else "job" in request and request["job"] is None
+        return {"error": {"code": "bad_request"}} if odd else answer
+
+    found = found_by(local(Pool, change=refuses), QUICK)
+    assert found.fault.invariant == ANSWERS
+    assert member in found.requests[-1]
+
+
+def test_a_port_that_begins_anew_at_every_hello_is_caught() -> None:
+    class Forgetful(LocalPort):
+        def exchange(self, requests: Any) -> Any:
+            for request in requests:
+                if request["op"] == "hello":
+                    self._adapter.pool = Pool(1)
+                yield from super().exchange([request])
+
+    found = found_by(lambda one_by_one: Forgetful(Pool), QUICK)
+    assert [request["op"] for request in found.requests][-2:] == ["hello", "state"]
+
+
 def test_a_port_that_takes_a_bad_cap_is_caught() -> None:
     found = found_by(local(MUTANTS["AcceptsCapOfZero"]), PortSettings(levels=("edges",), runs=1))
     assert found.fault.invariant == REFUSED

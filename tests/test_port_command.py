@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,24 @@ def test_time_that_is_over_is_undetermined() -> None:
     result = run("port", "--max-seconds", "0", "--", *ADAPTED)
     assert result.exit_code == 3
     assert "undetermined: the 0 s for the whole check are over" in result.stdout
+
+
+def test_a_check_that_is_ended_ends_its_port(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    program = f"import os, time; open({str(pid)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(1000)"
+    command = [sys.executable, "-m", "slotcheck.checks.entry", "port", "--", sys.executable, "-S", "-c", program]
+    checking = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        while not (pid.exists() and pid.read_text().endswith(" ")) and checking.poll() is None:
+            pass
+        checking.terminate()
+        _, errors = checking.communicate(timeout=60)
+    finally:
+        checking.kill()
+    assert checking.returncode == 3
+    assert errors == "slotcheck: interrupted, so undetermined\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_vectors_are_written(tmp_path: Path) -> None:
