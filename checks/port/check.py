@@ -145,7 +145,7 @@ def check_port(
                 if fault is not None:
                     session.deadline = None  # what is found is told
                     report.where = f"{part.level}: {part.name}"
-                    report.violation = smallest(session, fault)
+                    report.violation = smallest(session, fault, shows="state" in report.hello.features)
                     report.trace = trace_of_port(starts, report.violation)
                     return report
         fault = session.end()
@@ -166,7 +166,7 @@ def check_port(
 def _play(session: Session, part: Part, report: PortReport) -> Fault | None:
     result = PartResult(part.level, part.name)
     report.parts.append(result)
-    walked, result.states, result.edges, result.full_edges = part.script()
+    walked, result.states, result.edges, result.full_edges = part.script(session.look_at_the_clock)
     edges: deque[bool] = deque()  # of the exchanges on their way, whether each takes an edge for the first time
 
     def exchanges() -> Iterator[Exchange]:

@@ -14,6 +14,7 @@ from slotcheck.checks.port.drive import LOCKSTEP, REPLAYS
 from slotcheck.checks.port.messages import Call, Request, line_of, order_of
 from slotcheck.checks.port.oracle import Oracle, call_of
 from slotcheck.checks.port.player import PortPlayer
+from slotcheck.checks.port.process import PortFaultError, StartError
 from slotcheck.checks.port.smallest import Smallest
 from slotcheck.checks.replay import Player, replay
 from slotcheck.checks.subject import resolve_subject
@@ -50,7 +51,10 @@ def trace_of_port(start: Callable[[bool], AnyPort], found: Smallest) -> Trace | 
     calls = _calls(found)
     if calls is None:
         return None
-    port = start(True)
+    try:
+        port = start(True)
+    except (StartError, PortFaultError):
+        return None
     try:
         player = _player(port, found.requests[0])
         first = player.new(found.requests[0]["cap"]).snapshot
