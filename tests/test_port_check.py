@@ -167,6 +167,23 @@ def test_a_port_that_does_not_do_the_same_every_time_is_told_as_such() -> None:
     assert "not do the same every time" in found.remark
 
 
+def test_a_port_that_starts_but_once_is_told_for_what_it_did_then() -> None:
+    starts = 0
+
+    def start(one_by_one: bool) -> LocalPort:
+        nonlocal starts
+        starts += 1
+        if starts > 1:
+            raise PortFaultError("exits", "the address is in use")
+        return LocalPort(MUTANTS["LendsTwice"])
+
+    report = check_port(["local"], QUICK, start=start)
+    assert report.violation is not None
+    assert report.violation.fault.invariant == LOCKSTEP
+    assert "a new process do not show it" in report.violation.remark
+    assert report.trace is None
+
+
 def test_a_port_whose_requests_hold_but_which_crashes_on_what_is_no_request_is_caught() -> None:
     def crashes(request: Any, answer: Any) -> Any:
         if request["op"] == "malformed" and "7" in request["line"]:
@@ -234,6 +251,13 @@ def test_a_trace_shows_what_the_port_answered_to_the_last_call() -> None:
     assert "admitted on loan" in trace.events[-1]
     assert trace.after["runs"]["c"]["token"] == "loan"  # as the port shows it
     assert "should be answered" in trace.message
+
+
+def test_a_name_of_a_port_cannot_write_to_the_terminal() -> None:
+    hello = read_hello({"name": "a\x1b[2J\n" + "b" * 900, "protocol": 1, "features": ["fifo", "\x07"]})
+    assert hello.name.startswith(r"a\x1b[2J\nbbb")
+    assert len(hello.name) < 120
+    assert hello.unknown == (r"\x07",)
 
 
 def test_the_same_port_gives_the_same_report() -> None:
