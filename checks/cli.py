@@ -23,6 +23,7 @@ from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
+from slotcheck.checks.port_command import port_command
 from slotcheck.checks.prove_command import prove_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
@@ -30,6 +31,7 @@ from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.checks.tlc_command import tlc_command
+from slotcheck.checks.vectors_command import vectors_command
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
@@ -167,9 +169,11 @@ def check_command(
 
 main.add_command(compare_command)
 main.add_command(asyncio_command)
+main.add_command(port_command)
 main.add_command(prove_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
+main.add_command(vectors_command)
 
 
 @main.command("scenarios")

@@ -73,7 +73,8 @@ def play_histories(subject: ClassSubject, reference: Rule) -> Histories:
             cap = rng.choice((1, 1, 2, 2, 3, 4))
             names = [f"r{run}" for run in range(_RUNS)]
             rng.shuffle(names)  # so that the order of ids says nothing
-            calls, fault = _play(subject, reference, way, cap, partial(draw_call, rng, names, restores=bool(history % 2)), found)
+            draw = partial(draw_call, rng, names, restores=bool(history % 2))
+            calls, fault = _play(subject, reference, way, cap, draw, found)
             if fault is not None and fault.invariant not in told:
                 told.add(fault.invariant)
                 found.traces.append(_smallest(subject, reference, way, cap, calls, fault))

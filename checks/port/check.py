@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from slotcheck.checks.port.client import AnyPort, Port
 from slotcheck.checks.port.drive import PROTOCOL, Fault, OverTimeError, Session
 from slotcheck.checks.port.levels import LEVELS, REQUESTS, Part, parts_of
 from slotcheck.checks.port.messages import FEATURES, Hello
@@ -55,6 +56,8 @@ class PartResult:
     messages: int = 0
     seconds: float = 0.0
     failed: bool = False
+    #: Whether it was played to its end, all as demanded.
+    complete: bool = False
 
 
 @dataclass
@@ -70,6 +73,8 @@ class PortReport:
     #: Requests answered.
     messages: int = 0
     violation: Smallest | None = None
+    #: The part in which it was found; "" if that is none.
+    where: str = ""
     #: Why the check ended early, without a violation.
     stopped: str | None = None
 
@@ -83,7 +88,7 @@ class PortReport:
         """Holds only if everything asked for was looked at, and something was."""
         if self.violation is not None:
             return Verdict.VIOLATED
-        complete = all(part.covered == part.edges for part in self.parts)
+        complete = all(part.complete and part.covered == part.edges for part in self.parts)
         every_level = {part.level for part in self.parts} >= set(self.settings.levels)
         return Verdict.HOLDS if complete and every_level and self.stopped is None else Verdict.UNDETERMINED
 
@@ -92,16 +97,22 @@ def check_port(
     command: Sequence[str],
     settings: PortSettings,
     *,
-    progress: Callable[[str], None] = lambda told: None,
+    start: Callable[[bool], AnyPort] | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> PortReport:
     """Start a port and drive it through the levels.
+
+    Args:
+        command: the program and its arguments.
+        start: how to start it otherwise; told whether it is to be sent one request at a time.
+        progress: told how many parts are begun.
 
     Raises:
         StartError: it cannot be started.
     """
     report = PortReport(tuple(command), settings)
     deadline = None if settings.max_seconds is None else time.monotonic() + settings.max_seconds
-    session = Session(command, settings.timeout, deadline)
+    session = Session(start or (lambda one_by_one: Port(command, settings.timeout, one_by_one=one_by_one)), deadline)
     try:
         try:
             report.hello = session.port().hello
@@ -113,10 +124,11 @@ def check_port(
                 level, report.hello, runs=settings.runs, caps=settings.caps, seed=settings.seed,
                 histories=settings.histories,
             ):  # fmt: skip
-                progress(f"{level}: {part.name}")
+                progress(len(report.parts))
                 fault = _play(session, part, report)
                 if fault is not None:
                     session.deadline = None  # what is found is told
+                    report.where = f"{part.level}: {part.name}"
                     report.violation = smallest(session, fault)
                     return report
         fault = session.end()
@@ -156,4 +168,5 @@ def _play(session: Session, part: Part, report: PortReport) -> Fault | None:
         result.messages = session.messages - before
         result.seconds = time.monotonic() - started
     result.failed = fault is not None
+    result.complete = fault is None
     return fault

@@ -5,17 +5,39 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from slotcheck.checks.port.messages import Answer, AnswerError, Hello, Request, line_of, read_hello
 from slotcheck.checks.port.process import PortFaultError, PortProcess
 
-__all__ = ["CHUNK", "Port"]
+__all__ = ["CHUNK", "AnyPort", "Port", "wrong_type"]
 
 #: So many requests are sent before the first answer is looked at.
 CHUNK = 400
 
 _BATCH = 100  # requests in one; the answers must fit into one line
+
+
+def wrong_type(error: AnswerError, request: Request, answer: Answer) -> PortFaultError:
+    """An answer that is not of its request's form, as a fault."""
+    return PortFaultError("wrong type", str(error), sent=line_of(request)[:2_000], received=json.dumps(answer)[:200])
+
+
+class AnyPort(Protocol):
+    """What a session needs of a port: `Port`, or one that runs in this process."""
+
+    @property
+    def hello(self) -> Hello:
+        """What it says of itself."""
+
+    def exchange(self, requests: Sequence[Request]) -> Iterator[Answer]:
+        """The answers to requests, in their order. Raises PortFaultError where it does not keep to the protocol."""
+
+    def end(self) -> None:
+        """Let it end by itself. Raises PortFaultError if it does not."""
+
+    def kill(self) -> None:
+        """End it at once."""
 
 
 class Port:
@@ -34,8 +56,6 @@ class Port:
     def __init__(self, command: Sequence[str], timeout: float, *, one_by_one: bool = False) -> None:
         self._process = PortProcess(command, timeout)
         self._one_by_one = one_by_one
-        #: Requests answered.
-        self.messages = 0
         try:
             self.hello = self._say_hello()
         except BaseException:
@@ -46,11 +66,10 @@ class Port:
     def _say_hello(self) -> Hello:
         request = {"op": "hello"}
         (answer,) = self._process.exchange([line_of(request)])
-        self.messages += 1
         try:
             return read_hello(answer)
         except AnswerError as error:
-            raise self.wrong_type(error, request, answer) from None
+            raise wrong_type(error, request, answer) from None
 
     def exchange(self, requests: Sequence[Request]) -> Iterator[Answer]:
         """The answers to requests, in their order.
@@ -61,13 +80,11 @@ class Port:
         if self._one_by_one:
             for request in requests:
                 (answer,) = self._process.exchange([line_of(request)])
-                self.messages += 1
-                yield answer
+                        yield answer
             return
         if not self._batches or any(request["op"] == "malformed" for request in requests):
             for some in _parts(requests, CHUNK):
                 answers = self._process.exchange([line_of(request) for request in some])
-                self.messages += len(answers)
                 yield from answers
             return
         for some in _parts(requests, CHUNK):
@@ -75,14 +92,8 @@ class Port:
             for batch, answers in zip(batches, self._process.exchange(list(map(line_of, batches))), strict=True):
                 if not isinstance(answers, list) or len(answers) != len(batch["ops"]):
                     told = f"a batch of {len(batch['ops'])} is answered with an array of as many answers"
-                    raise self.wrong_type(AnswerError(told), batch, answers)
-                self.messages += len(answers)
+                    raise wrong_type(AnswerError(told), batch, answers)
                 yield from answers
-
-    def wrong_type(self, error: AnswerError, request: Request, answer: Answer) -> PortFaultError:
-        """An answer that is not of its request's form, as a fault."""
-        told = json.dumps(answer)
-        return PortFaultError("wrong type", str(error), sent=line_of(request)[:2_000], received=told[:200])
 
     def end(self) -> None:
         """Let it end by itself.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from slotcheck.checks.port.client import CHUNK, Port
+from slotcheck.checks.port.client import CHUNK, AnyPort, wrong_type
 from slotcheck.checks.port.messages import Answer, AnswerError, Request, difference
 from slotcheck.checks.port.oracle import Exchange, demanded
 from slotcheck.checks.port.process import PortFaultError
@@ -47,31 +47,29 @@ class Session:
     """A port that is driven from one script to the next, and started anew when it has died.
 
     Args:
-        command: the program and its arguments.
-        timeout: seconds for one answer.
+        start: starts a port; told whether it is to be sent one request at a time.
         deadline: by `time.monotonic`, when the whole check must be over.
     """
 
-    def __init__(self, command: Sequence[str], timeout: float, deadline: float | None = None) -> None:
-        self.command = command
-        self.timeout = timeout
+    def __init__(self, start: Callable[[bool], AnyPort], deadline: float | None = None) -> None:
+        self._start = start
         self.deadline = deadline
         #: Fields of `state` that were not shown.
         self.hidden: set[str] = set()
         self._judge = _Judge(self.hidden)
         #: Requests answered.
         self.messages = 0
-        self._port: Port | None = None
+        self._port: AnyPort | None = None
         self._sent: list[Request] = []
 
-    def port(self, *, one_by_one: bool = False) -> Port:
+    def port(self, *, one_by_one: bool = False) -> AnyPort:
         """The running port.
 
         Raises:
             StartError, PortFaultError: it cannot be started, or does not say hello as it should.
         """
         if self._port is None:
-            self._port = Port(self.command, self.timeout, one_by_one=one_by_one)
+            self._port = self._start(one_by_one)
             self._sent = []
         return self._port
 
@@ -102,7 +100,7 @@ class Session:
             port = self.port()
             self._sent += requests
             for exchange, answer in zip(chunk, port.exchange(requests), strict=True):
-                wrong = self._judge.wrong(port, exchange, answer)
+                wrong = self._judge.wrong(exchange, answer)
                 if wrong is not None:
                     return Fault(*wrong, tuple(self._sent[: before + at + 1]), answer)
                 at += 1
@@ -125,14 +123,14 @@ class Session:
 
     def fresh(self, requests: Sequence[Request]) -> Fault | None:
         """What a new process does wrong with these requests, each sent when the one before is answered."""
-        session = Session(self.command, self.timeout)
+        session = Session(self._start)
         sent: list[Request] = []
         try:
             port = session.port(one_by_one=True)
             for exchange in demanded(requests):
                 sent.append(exchange.request)
                 (answer,) = port.exchange([exchange.request])
-                wrong = session._judge.wrong(port, exchange, answer)
+                wrong = session._judge.wrong(exchange, answer)
                 if wrong is not None:
                     return Fault(*wrong, tuple(sent), answer)
         except PortFaultError as breach:
@@ -184,7 +182,7 @@ class _Judge:
         self._hidden = hidden
         self._refused = False  # whether the last call was to be refused
 
-    def wrong(self, port: Port, exchange: Exchange, answer: Answer) -> tuple[str, str] | None:
+    def wrong(self, exchange: Exchange, answer: Answer) -> tuple[str, str] | None:
         """The invariant that an answer violates, and how; None if it is as demanded.
 
         Raises:
@@ -194,7 +192,7 @@ class _Judge:
         try:
             told = difference(request, expected, answer, self._hidden)
         except AnswerError as error:
-            raise port.wrong_type(error, request, answer) from None
+            raise wrong_type(error, request, answer) from None
         if request["op"] != "state":
             self._refused = "error" in expected
         if told is None:

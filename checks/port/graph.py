@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import factorial, prod
 from typing import Any, NamedTuple, TypeAlias
 
@@ -105,9 +106,7 @@ def build(rule: Rule, family: Family) -> Graph:
     """Explore the whole graph."""
     forest = _Forest(family)
     graph = Graph(family, forest.names)
-    initial: State = rule.initial(
-        family.caps[0], order=family.order.order, tie=family.order.tie, relend=family.relend
-    )
+    initial: State = rule.initial(family.caps[0], order=family.order.order, tie=family.order.tie, relend=family.relend)
     seen = forest.seen(initial)
     known = {initial: seen}
     numbers = {seen.key: 0}
@@ -204,9 +203,7 @@ class _Forest:
         for spec in family.specs:
             self._below.setdefault(spec.parent, []).append(spec.name)
         self._jobs = {root: family.jobs.get(root, (root,)) for root in self._below[None]}
-        self._roots = {
-            name: name if parent is None else "" for name, parent in self._parents.items()
-        }
+        self._roots = {name: name if parent is None else "" for name, parent in self._parents.items()}
         for name, parent in self._parents.items():  # parents stand before their children
             if parent is not None:
                 self._roots[name] = self._roots[parent]
@@ -276,7 +273,7 @@ class _Forest:
             keys = tuple([key for key, _ in coded])
             if len(set(keys)) < len(keys):
                 stabiliser *= prod(factorial(count) for count in Counter(keys).values())
-                for (key, _), (other, places) in zip(coded, coded[1:], strict=False):
+                for (key, _), (other, places) in pairwise(coded):
                     if key == other:
                         stood_for.update(places)
             return keys, tuple([name for _, places in coded for name in places])
@@ -294,7 +291,8 @@ class _Forest:
             keys, places = sort(self._below.get(name, ()))
             return (own, keys), (name, *places)
 
-        keys, places = [], []
+        keys: list[Any] = []
+        places: list[str] = []
         for above, roots in self._groups.items():
             sorted_keys, sorted_places = sort(roots)
             keys.append((_place(lines, above) if above else 0, sorted_keys))

@@ -56,9 +56,7 @@ class Script(NamedTuple):
     full_edges: int = 0
 
 
-def parts_of(
-    level: str, hello: Hello, *, runs: int, caps: Sequence[int], seed: int, histories: int
-) -> Iterator[Part]:
+def parts_of(level: str, hello: Hello, *, runs: int, caps: Sequence[int], seed: int, histories: int) -> Iterator[Part]:
     """The parts of a level that the features of a port allow, the smallest first."""
     if level == REQUESTS:
         yield Part(level, "malformed requests", lambda: _plain(malformed_exchanges()))

@@ -59,7 +59,7 @@ FEATURES: Final = ("try_ask", "cancel", "resize", "relend", "jobs", "state", "ba
 
 _STATE_FIELDS = ("cap", "taken", "runs", "waiting", "children", "lines")
 _RUN_FIELDS = ("phase", "token", "lent", "level", "parent", "job")
-_TYPES = {
+_TYPES: Final[Mapping[str, type[Any]]] = {
     "cap": int, "taken": int, "runs": dict, "waiting": list, "children": dict, "lines": list,
     "phase": str, "token": str, "lent": bool, "level": int, "job": list,
 }  # fmt: skip
@@ -161,8 +161,7 @@ def answer_by_rule(rule: Rule, state: State, call: Call) -> tuple[Answer, State]
 
 def state_answer(state: State) -> Answer:
     """The answer to `state`."""
-    lines = [{"node": list(node), "line": list(line)} for node, line in sorted(state.lines)]
-    return {**plain_view(state, {}), "lines": lines}
+    return plain_view(state, {})
 
 
 # -- the answers that come ---------------------------------------------------------------------------------------
@@ -280,7 +279,7 @@ def _read_state(answer: Answer, hidden: set[str]) -> dict[str, Any]:
         raise AnswerError(f"state is answered with an object, not with {_kind(answer)}")
     for name in _STATE_FIELDS:
         if name not in answer:
-            raise AnswerError(f"the answer to state lacks {name} (null, if it cannot be shown)")
+            raise AnswerError(f"the answer to state lacks {name} (null, if not shown)")
         _judge(name, answer[name], hidden)
     for run, fields in (answer["runs"] or {}).items():
         if not isinstance(fields, dict):
@@ -292,7 +291,7 @@ def _read_state(answer: Answer, hidden: set[str]) -> dict[str, Any]:
                 elif fields[name] is not None and not isinstance(fields[name], str):
                     raise AnswerError(f"parent of run {_brief(run)} is a string or null, not {_kind(fields[name])}")
             elif name not in fields:
-                raise AnswerError(f"run {_brief(run)} in the answer to state lacks {name} (null, if it cannot be shown)")
+                raise AnswerError(f"run {_brief(run)} in the answer to state lacks {name} (null, if not shown)")
             else:
                 _judge(name, fields[name], hidden)
     return answer
@@ -301,14 +300,17 @@ def _read_state(answer: Answer, hidden: set[str]) -> dict[str, Any]:
 def _judge(name: str, value: Any, hidden: set[str]) -> None:
     if value is None:
         hidden.add(name)
-    elif type(value) is not _TYPES[name]:
-        raise AnswerError(f"{name} in the answer to state is {_KINDS[_TYPES[name]]}, not {_kind(value)}")
-    elif name == "lines" and not all(
-        isinstance(item, dict) and all(isinstance(item.get(key), list) for key in ("node", "line")) for item in value
+        return
+    form = _TYPES[name]
+    items: Any = value
+    if type(value) is not form:
+        raise AnswerError(f"{name} in the answer to state is {_KINDS[form]}, not {_kind(value)}")
+    if name == "lines" and not all(
+        isinstance(item, dict) and all(isinstance(item.get(key), list) for key in ("node", "line")) for item in items
     ):
-        raise AnswerError(f"lines in the answer to state holds objects with the arrays node and line: {_brief(value)}")
-    elif name == "children" and not all(isinstance(item, list) for item in value.values()):
-        raise AnswerError(f"children in the answer to state holds an array for each run: {_brief(value)}")
+        raise AnswerError(f"lines in the answer to state holds objects with the arrays node and line: {_brief(items)}")
+    if name == "children" and not all(isinstance(item, list) for item in items.values()):
+        raise AnswerError(f"children in the answer to state holds an array for each run: {_brief(items)}")
 
 
 def _by_node(lines: list[dict[str, Any]]) -> list[tuple[str, Any]]:

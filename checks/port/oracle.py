@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slotcheck.checks.port.messages import (
     Answer,
@@ -41,10 +41,9 @@ class Oracle:
         op = request["op"]
         if op == "reset":
             order = Order(request.get("order", "fewest_held"), request.get("tie", "served"))
+            cap: Any = request.get("cap")
             try:
-                self.state = LEND.initial(
-                    request.get("cap"), order=order.order, tie=order.tie, relend=bool(request.get("relend"))
-                )
+                self.state = LEND.initial(cap, order=order.order, tie=order.tie, relend=bool(request.get("relend")))
             except Refusal as refusal:
                 return refusal_of(refusal.code)
             return answer_of()

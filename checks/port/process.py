@@ -16,7 +16,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import IO, Any, Final
 
 __all__ = ["MOST_BYTES", "PortFaultError", "PortProcess", "StartError", "shown"]
 
@@ -89,8 +89,8 @@ class PortProcess:
             )
         except (OSError, ValueError) as error:
             raise StartError(f"cannot start {command[0]!r}: {error}") from error
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        self._stdin, self._stdout, self._errors = self._process.stdin, self._process.stdout, self._process.stderr
+        pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        self._stdin, self._stdout, self._errors = (_opened(pipe) for pipe in pipes)
         self._selector = selectors.DefaultSelector()
         for pipe in (self._stdin, self._stdout, self._errors):
             os.set_blocking(pipe.fileno(), False)
@@ -255,9 +255,7 @@ class PortProcess:
 
     def _fault(self, kind: str, message: str, *, sent: str = "", received: bytes | bytearray = b"") -> PortFaultError:
         stderr = shown(bytes(self._stderr).strip(), _STDERR_KEPT)
-        return PortFaultError(
-            kind, message, sent=shown(sent, 2_000), received=shown(bytes(received)), stderr=stderr
-        )
+        return PortFaultError(kind, message, sent=shown(sent, 2_000), received=shown(bytes(received)), stderr=stderr)
 
     def _late(self, sent: str) -> PortFaultError:
         if self._buffer:
@@ -277,11 +275,18 @@ class PortProcess:
 
     def _ended(self, sent: str) -> PortFaultError:
         half = ", in the middle of a line" if self._buffer else ""
-        return self._fault("exits", f"{self._how_it_ended()} before it answered{half}", sent=sent, received=self._buffer)
+        return self._fault(
+            "exits", f"{self._how_it_ended()} before it answered{half}", sent=sent, received=self._buffer
+        )
 
     def _how_it_ended(self) -> str:
         code = self._process.returncode
         return f"ended by signal {-code}" if code < 0 else f"ended with exit status {code}"
+
+
+def _opened(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # as asked for
+    return pipe
 
 
 def _no_constant(name: str) -> Any:

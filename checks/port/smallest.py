@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from slotcheck.checks.port.drive import PROTOCOL, REPLAYS, Fault, Session, since_reset
 from slotcheck.checks.port.messages import Request
@@ -152,8 +152,8 @@ def _short_names(requests: Requests) -> Iterator[Requests]:
             if called is not None and called not in names:
                 names[called] = chr(ord("a") + len(names)) if len(names) < 26 else f"r{len(names)}"
 
-    def named(request: Request) -> dict[str, Any]:
-        changed = {name: names[request[name]] for name in ("run", "parent") if request.get(name) is not None}
+    def named(request: Request) -> Request:
+        changed: Request = {name: names[request[name]] for name in ("run", "parent") if request.get(name) is not None}
         if request.get("job"):
             changed["job"] = [names.get(name, name) for name in request["job"]]
         return {**request, **changed}

@@ -27,7 +27,7 @@ def tour(targets: Sequence[Sequence[int]]) -> list[Step]:
     Raises:
         ValueError: the graph is not strongly connected.
     """
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     for node, edges in enumerate(targets):
         graph.add_node(node, demand=0)
         graph.add_edges_from([(node, target) for target in edges], weight=1)

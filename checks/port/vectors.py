@@ -1,8 +1,8 @@
 """The conformance vectors: what a port must answer, as files that need nothing of this suite to be run.
 
-A file is a script of requests, one a line, each with the answer demanded under ``expect``. Each of the sets below covers
-every edge of the graphs that it is said to be of, by one shortest walk for each graph, and asks for the state once in
-every state. They are the same every time: a file is never written by hand.
+A file is a script of requests, one a line, each with the answer demanded under ``expect``. Each of the sets below
+covers every edge of the graphs that it is said to be of, by one shortest walk for each graph, and asks for the state
+once in every state. They are the same every time: a file is never written by hand.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,6 +38,9 @@ class VectorSet:
     about: str
     #: The features that a port must have for it. One without `state` leaves those lines out.
     needs: frozenset[str]
+    #: Of which trees or forests, and with which caps, in words.
+    trees: str
+    caps: str
     families: tuple[Family, ...] = ()
     #: Whether the calls that change nothing are made in every state.
     still: bool = False
@@ -50,6 +54,9 @@ class Covered(NamedTuple):
     name: str
     about: str
     needs: tuple[str, ...]
+    #: The trees or forests, and the caps, in words.
+    trees: str
+    caps: str
     graphs: int
     states: int
     edges: int
@@ -72,12 +79,17 @@ def _families(
 
 
 def _sets() -> dict[str, VectorSet]:
+    several, trees = range(2, 4), range(1, 2)
+
     def of(about: str, needs: str, runs: int, caps: Sequence[tuple[int, ...]], **more: Any) -> VectorSet:
         features = frozenset(needs.split())
         still = more.pop("still", False)
-        return VectorSet(about, features, _families(runs, features, caps, **more), still)
+        roots = more.get("roots", range(1, 4))
+        kind = "trees" if roots == trees else "forests of 2 or 3 trees, with" if roots == several else "forests"
+        of_caps = ", ".join(" to ".join(map(str, dict.fromkeys((some[0], some[-1])))) for some in caps)
+        families = _families(runs, features, caps, **more)
+        return VectorSet(about, features, f"{kind} up to {runs} runs", of_caps, families, still)
 
-    several, trees = range(2, 4), range(1, 2)
     refused = "served try_ask cancel resize jobs"
     return {
         "ask-finish": of("ask and finish", "served", 4, [(1,), (2,)]),
@@ -88,7 +100,7 @@ def _sets() -> dict[str, VectorSet]:
         "oldest": of("the tie oldest", "oldest", 4, [(1,), (2,)], roots=several),
         "fifo": of("the order fifo", "fifo", 4, [(1,), (2,)], roots=several),
         "refused": of("every refused call in every state", refused, 3, [(1, 2)], still=True),
-        "histories": VectorSet("long random histories, with everything", _EVERYTHING, histories=(1,)),
+        "histories": VectorSet("random histories with everything", _EVERYTHING, "9 runs", "1 to 4", histories=(1,)),
     }
 
 
@@ -122,7 +134,7 @@ def _line(value: Any) -> str:
 
 
 def write_vectors(folder: Path) -> list[Covered]:
-    """Write all files.
+    """Write all files, their schema, and a README for authors of ports.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -131,11 +143,41 @@ def write_vectors(folder: Path) -> list[Covered]:
     written = []
     for name, vectors in SETS.items():
         text = "".join(lines_of(vectors))
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-        graphs = [build(LEND, family) for family in vectors.families]
-        edges = sum(sum(map(len, graph.edges)) + vectors.still * sum(map(len, graph.still)) for graph in graphs)
-        states = sum(len(graph.states) for graph in graphs)
-        lines = text.count("\n")
-        needs = tuple(sorted(vectors.needs))
-        written.append(Covered(name, vectors.about, needs, len(graphs), states, edges, lines, len(text.encode())))
+        _write(folder / f"{name}.jsonl", text)
+        written.append(_covered(name, vectors, text))
+    here = resources.files(__package__)
+    _write(folder / "vectors.schema.json", (here / "vectors.schema.json").read_text(encoding="utf-8"))
+    _write(folder / "README.md", (here / "vectors.md").read_text(encoding="utf-8").replace("{table}", _table(written)))
     return written
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _covered(name: str, vectors: VectorSet, text: str) -> Covered:
+    graphs = [build(LEND, family) for family in vectors.families]
+    edges = sum(sum(map(len, graph.edges)) + vectors.still * sum(map(len, graph.still)) for graph in graphs)
+    states = sum(len(graph.states) for graph in graphs)
+    needs = tuple(sorted(vectors.needs))
+    return Covered(
+        name,
+        vectors.about,
+        needs,
+        vectors.trees,
+        vectors.caps,
+        len(graphs),
+        states,
+        edges,
+        text.count("\n"),
+        len(text.encode()),
+    )
+
+
+def _table(written: Sequence[Covered]) -> str:
+    rows = ["| file | about | of | caps | needs | graphs | states | edges | lines |", f"|{'---|' * 9}"]
+    for one in written:
+        counts = " | ".join(f"{count:,}" if count else "" for count in (one.graphs, one.states, one.edges, one.lines))
+        needs = ", ".join(f"`{need}`" for need in one.needs)
+        rows.append(f"| `{one.name}.jsonl` | {one.about} | {one.trees} | {one.caps} | {needs} | {counts} |")
+    return "\n".join(rows)

@@ -13,7 +13,6 @@ from slotcheck.checks.port.tour import tour
 __all__ = ["Walk", "Walked"]
 
 
-
 class Walked(NamedTuple):
     """One exchange of a walk."""
 

@@ -61,10 +61,7 @@ class Adapter:
         return self._state() if op == "state" else self._call(op, request)
 
     def _call(self, op: str, request: dict[str, Any]) -> Any:
-        if op == "resize":
-            args = [request.get("cap")]
-        else:
-            args = [_member(request, "run", str)]
+        args = [request.get("cap")] if op == "resize" else [_member(request, "run", str)]
         if op in ("ask", "try_ask"):
             job = _member(request, "job", list, optional=True)
             if job is not None and not all(isinstance(name, str) for name in job):
@@ -97,7 +94,7 @@ def main() -> None:
     """Answer line by line until the input ends."""
     module, _, name = (sys.argv[1] if len(sys.argv) > 1 else "slotlending:Pool").partition(":")
     adapter = Adapter(getattr(importlib.import_module(module), name))
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         try:
             request = json.loads(line)
         except ValueError:

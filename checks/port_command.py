@@ -1,0 +1,124 @@
+"""``slotcheck port``."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from slotcheck.checks.command import EXIT_CODES, BadInput, progress
+from slotcheck.checks.port.check import PortSettings, check_port
+from slotcheck.checks.port.counterexample import script_of
+from slotcheck.checks.port.levels import LEVELS
+from slotcheck.checks.port.process import StartError
+from slotcheck.checks.port.report import port_as_json, port_as_text
+from slotcheck.checks.report import console
+
+__all__ = ["port_command"]
+
+_MOST_RUNS = 8  # trees of so many already have tens of millions of edges
+_MOST_CAP = 1_000_000
+_DEFAULTS = PortSettings()
+
+
+@click.command("port")
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.option(
+    "--level",
+    "levels",
+    type=click.Choice(LEVELS),
+    multiple=True,
+    help="Only this level (default: all three, in this order). May be repeated.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1, _MOST_RUNS),
+    default=_DEFAULTS.runs,
+    show_default=True,
+    help="Edges: all trees of up to N runs.",
+)
+@click.option(
+    "--cap",
+    "caps",
+    type=int,
+    multiple=True,
+    metavar="CAP",
+    help="Edges: only this cap (default 1, 2 and 3). May be repeated.",
+)
+@click.option(
+    "--histories",
+    type=click.IntRange(min=1),
+    default=_DEFAULTS.histories,
+    show_default=True,
+    help="Random: so many for each order, with relend off and on.",
+)
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Random: of the first history.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_DEFAULTS.timeout,
+    show_default=True,
+    metavar="S",
+    help="Seconds that the port may take for one answer.",
+)
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
+@click.option(
+    "--script",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Write the counterexample to FILE, as a script to pipe into the port.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same port gives the same bytes.")
+def port_command(
+    command: tuple[str, ...],
+    levels: tuple[str, ...],
+    runs: int,
+    caps: tuple[int, ...],
+    histories: int,
+    seed: int,
+    timeout: float,
+    max_seconds: float | None,
+    script: Path | None,
+    form: str,
+    no_timing: bool,
+) -> None:
+    """Check lending in another language: a program that speaks the port protocol (ports/PROTOCOL.md).
+
+    COMMAND starts it. vectors: the conformance vectors. edges: every edge of the graphs of all trees of up to N runs
+    (of forests up to 5), with the calls that the rules refuse. random: long random histories.
+
+    Exit codes: 0 the port does what the rules say, 1 it does not (or hangs, ends, prints garbage), 2 bad input (it
+    cannot be started), 3 undetermined.
+    """
+    for name, seconds in (("--timeout", timeout), ("--max-seconds", max_seconds)):
+        if seconds is not None and not math.isfinite(seconds):
+            raise BadInput(f"{name} {seconds}: not a number of seconds")
+    for cap in caps:
+        if not 1 <= cap <= _MOST_CAP:
+            raise BadInput(f"--cap {cap}: a cap is an integer from 1 to {_MOST_CAP:,}")
+    chosen = tuple(level for level in LEVELS if level in levels) or LEVELS
+    settings = PortSettings(
+        chosen, runs, tuple(dict.fromkeys(caps)) or _DEFAULTS.caps, histories, seed, timeout, max_seconds
+    )
+    started = time.monotonic()
+    try:
+        with progress("checking the port", 0) as (tell, _):
+            report = check_port(command, settings, progress=tell)
+    except StartError as error:
+        raise BadInput(str(error)) from error
+    seconds = None if no_timing else time.monotonic() - started
+    if script is not None and report.violation is not None:
+        try:
+            script.write_text("".join(f"{line}\n" for line in script_of(report.violation)), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"--script {script}: {error.strerror}") from error
+    if form == "json":
+        click.echo(json.dumps(port_as_json(report, seconds), indent=1))
+    else:
+        console().print(port_as_text(report, seconds), crop=False)  # what is to be copied is not cut
+    sys.exit(EXIT_CODES[report.verdict])
