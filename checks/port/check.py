@@ -34,7 +34,7 @@ class PortSettings:
     """
 
     levels: tuple[str, ...] = LEVELS
-    runs: int = 5
+    runs: int = 4
     caps: tuple[int, ...] = (1, 2, 3)
     histories: int = 20
     seed: int = 0
@@ -70,13 +70,16 @@ class PortReport:
     parts: list[PartResult] = field(default_factory=list)
     #: Fields of `state` that the port does not show.
     hidden: tuple[str, ...] = ()
-    #: Requests answered.
-    messages: int = 0
     violation: Smallest | None = None
     #: The part in which it was found; "" if that is none.
     where: str = ""
     #: Why the check ended early, without a violation.
     stopped: str | None = None
+
+    @property
+    def messages(self) -> int:
+        """Requests answered as they must be."""
+        return sum(part.messages for part in self.parts)
 
     @property
     def not_claimed(self) -> list[str]:
@@ -119,7 +122,10 @@ def check_port(
         except PortFaultError as breach:
             report.violation = Smallest((), Fault(PROTOCOL, str(breach), (), breach=breach))
             return report
-        for level in (REQUESTS, *settings.levels):
+        for level in (*settings.levels, REQUESTS):
+            if level == REQUESTS and (fault := session.end()) is not None:  # and it is sent to a new process
+                report.violation = Smallest((), fault)
+                return report
             for part in parts_of(
                 level, report.hello, runs=settings.runs, caps=settings.caps, seed=settings.seed,
                 histories=settings.histories,
@@ -142,7 +148,6 @@ def check_port(
         report.stopped = "the port cannot be started again"
     finally:
         report.hidden = tuple(sorted(session.hidden))
-        report.messages = session.messages
         session.stop()
     return report
 

@@ -80,7 +80,7 @@ class Port:
         if self._one_by_one:
             for request in requests:
                 (answer,) = self._process.exchange([line_of(request)])
-                        yield answer
+                yield answer
             return
         if not self._batches or any(request["op"] == "malformed" for request in requests):
             for some in _parts(requests, CHUNK):

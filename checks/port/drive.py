@@ -41,6 +41,8 @@ class Fault:
     answer: Answer = None
     #: The breach of the protocol, where it is one.
     breach: PortFaultError | None = None
+    #: Whether a new process showed it, sent these requests one by one.
+    alone: bool = False
 
 
 class Session:
@@ -132,9 +134,9 @@ class Session:
                 (answer,) = port.exchange([exchange.request])
                 wrong = session._judge.wrong(exchange, answer)
                 if wrong is not None:
-                    return Fault(*wrong, tuple(sent), answer)
+                    return Fault(*wrong, tuple(sent), answer, alone=True)
         except PortFaultError as breach:
-            return Fault(PROTOCOL, str(breach), tuple(sent), breach=breach)
+            return Fault(PROTOCOL, str(breach), tuple(sent), breach=breach, alone=True)
         finally:
             session.stop()
         return None

@@ -28,13 +28,14 @@ VECTORS: Final = "vectors"
 EDGES: Final = "edges"
 RANDOM: Final = "random"
 REQUESTS: Final = "requests"
-#: Those that can be chosen, in their order. Before them: what is no request, which every port is sent.
+#: Those that can be chosen, in their order. After them every port is sent what is no request.
 LEVELS: Final = (VECTORS, EDGES, RANDOM)
 
-# Forests of several roots, and children that ask after their parent's end, have many more states.
+# Forests of several trees, and children that ask after their parent's end, have many more states.
 _ROOTS = 3
 _RUNS_OF_FORESTS = 5
 _RUNS_OF_LATE = 4
+_FEWER_OF_LATE = 1
 
 
 class Part(NamedTuple):
@@ -115,7 +116,7 @@ def families(hello: Hello, runs: int, caps: Sequence[int]) -> Iterator[Family]:
                         yield family
                         if "jobs" not in features:
                             continue
-                        if size <= _RUNS_OF_LATE and len(roots) < size:
+                        if size <= min(_RUNS_OF_LATE, runs - _FEWER_OF_LATE) and len(roots) < size:
                             yield family._replace(late=True)
                         if several and order.order == "fewest_held":
                             yield family._replace(jobs=_nested(specs, roots))

@@ -1,11 +1,11 @@
-"""Lines that are no requests: a port refuses each with ``bad_request``, and goes on."""
+"""Lines that are no requests, and pools that cannot be: a port refuses each, and goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from slotcheck.checks.port.messages import Request, malformed_request
+from slotcheck.checks.port.messages import BAD_CAPS, Request, malformed_request
 from slotcheck.checks.port.oracle import Exchange, demanded
 
 __all__ = ["malformed_exchanges"]
@@ -32,6 +32,7 @@ _BEFORE_RESET: Final = ('{"op":"ask","run":"a"}', '{"op":"finish","run":"a"}')
 def malformed_exchanges() -> Iterator[Exchange]:
     """To a port that has just started: before the first `reset`, and after it."""
     lines = [malformed_request(line) for line in (*_ALWAYS, *_BEFORE_RESET)]
+    no_pools: list[Request] = [{"op": "reset", "cap": cap} for cap in BAD_CAPS]
     good: list[Request] = [{"op": "reset", "cap": 1}, {"op": "ask", "run": "b"}]
     later = [malformed_request(line) for line in _ALWAYS]
-    return demanded([*lines, *good, *later, {"op": "finish", "run": "b"}])
+    return demanded([*lines, *no_pools, *good, *later, *no_pools, {"op": "finish", "run": "b"}])

@@ -10,6 +10,7 @@ from slotcheck.checks.trace import plain_view
 from slotcheck.pymodel.rules import Outcome, Refusal, Rule, State
 
 __all__ = [
+    "BAD_CAPS",
     "FEATURES",
     "ORDER_FEATURES",
     "PROTOCOL",
@@ -56,6 +57,9 @@ ORDER_FEATURES: Final[Mapping[str, Order]] = {
 
 #: All that a port can have beyond `hello`, `reset`, `ask` and `finish`.
 FEATURES: Final = ("try_ask", "cancel", "resize", "relend", "jobs", "state", "batch", *ORDER_FEATURES)
+
+#: The caps that JSON can tell and the rules refuse (R1).
+BAD_CAPS: Final[tuple[Any, ...]] = (0, -1, 1.5, True, "2", None)
 
 _STATE_FIELDS = ("cap", "taken", "runs", "waiting", "children", "lines")
 _RUN_FIELDS = ("phase", "token", "lent", "level", "parent", "job")

@@ -60,7 +60,7 @@ def port_as_json(report: PortReport, seconds: float | None) -> dict[str, Any]:
 
 
 def _levels(report: PortReport) -> list[str]:
-    return [REQUESTS, *report.settings.levels]
+    return [*report.settings.levels, REQUESTS]
 
 
 def _counts(report: PortReport, level: str) -> dict[str, int]:
@@ -77,7 +77,7 @@ def _counts(report: PortReport, level: str) -> dict[str, int]:
 def _rate(report: PortReport) -> int | None:
     """Messages per second while a script was played, what it takes to make the script up included."""
     seconds = sum(part.seconds for part in report.parts)
-    return round(sum(part.messages for part in report.parts) / seconds) if seconds else None
+    return round(report.messages / seconds) if seconds else None
 
 
 def _violation(report: PortReport) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from slotcheck.checks.port.drive import PROTOCOL, REPLAYS, Fault, Session, since_reset
+from slotcheck.checks.port.drive import ANSWERS, LOCKSTEP, REPLAYS, Fault, Session, since_reset
 from slotcheck.checks.port.messages import Request
 
 __all__ = ["Smallest", "smallest"]
@@ -15,8 +16,11 @@ Requests: TypeAlias = tuple[Request, ...]
 # Scripts tried at most: where each may take a whole time-out or a new process, few.
 _TRIES: Final = 3_000
 _TRIES_WITH_A_NEW_PROCESS: Final = 60
-_TRIES_WITH_A_TIMEOUT: Final = 8
+_TRIES_WITH_A_TIMEOUT: Final = 4
 _SLOW: Final = frozenset({"hangs", "half a line", "closes its output"})
+
+
+_NOT_AGAIN: Final = "the same requests to a new process do not show it: the port does not do the same every time"
 
 
 class Smallest(NamedTuple):
@@ -29,38 +33,36 @@ class Smallest(NamedTuple):
 
 
 def smallest(session: Session, fault: Fault) -> Smallest:
-    """The smallest script found that shows a fault of the same kind."""
-    requests = since_reset(fault.requests)
-    if fault.breach is None:
-        still = _Still(fault, session.again, _TRIES)
-    else:
+    """The smallest script found that shows a fault of the same kind to a new process."""
+    if fault.breach is not None:
+        if not fault.alone:
+            return Smallest(since_reset(fault.requests), fault, _NOT_AGAIN)
         slow = fault.breach.kind in _SLOW
-        still = _Still(fault, session.fresh, _TRIES_WITH_A_TIMEOUT if slow else _TRIES_WITH_A_NEW_PROCESS)
-    found = still(requests)
-    if found is not None:
-        found = _last_of(still, found)
-        if fault.breach is None and "state" in session.port().hello.features:
-            found = still(_with_states(found.requests)) or found
-        found = _cut(still, found)
-        alone = session.fresh(found.requests)
-        if alone is not None and alone.invariant == fault.invariant:
+        found = _cut(_Still(fault, session.fresh, _TRIES_WITH_A_TIMEOUT if slow else _TRIES_WITH_A_NEW_PROCESS), fault)
+        return Smallest(found.requests, found)
+    still = _Still(fault, session.again, _TRIES)
+    again = still(since_reset(fault.requests))
+    if again is not None:
+        again = _last_of(still, again)
+        if "state" in session.port().hello.features:
+            again = still(_with_states(again.requests)) or again
+        alone = session.fresh(_cut(still, again).requests)
+        if alone is not None and _kind(alone) == _kind(fault):
             return Smallest(alone.requests, alone)
     return _with_all(session, fault)
 
 
 def _with_all(session: Session, fault: Fault) -> Smallest:
-    """A fault that the requests since the last `reset` do not bring about in a new process."""
+    """A wrong answer that the requests since the last `reset` do not bring about in a new process."""
     still = _Still(fault, session.fresh, _TRIES_WITH_A_NEW_PROCESS)
     found = still(fault.requests)
     if found is None:
-        told = "the same requests to a new process do not show it: the port does not do the same every time"
-        return Smallest(since_reset(fault.requests), fault, told)
+        return Smallest(since_reset(fault.requests), fault, _NOT_AGAIN)
     found = _cut(still, found)
-    if fault.invariant == PROTOCOL or sum(request["op"] == "reset" for request in found.requests) < 2:
+    if sum(request["op"] == "reset" for request in found.requests) < 2:
         return Smallest(found.requests, found)
     told = f"what came before the last reset is needed, so something outlives a reset: {found.message}"
-    replays = Fault(REPLAYS, told, found.requests, found.answer, found.breach)
-    return Smallest(found.requests, replays)
+    return Smallest(found.requests, replace(found, invariant=REPLAYS, message=told))
 
 
 class _Still:
@@ -80,7 +82,9 @@ class _Still:
 
 
 def _kind(fault: Fault) -> tuple[str, str]:
-    return fault.invariant, "" if fault.breach is None else fault.breach.kind
+    """A wrong answer to a call that the rules allow is one kind, be it a refusal or not."""
+    invariant = LOCKSTEP if fault.invariant == ANSWERS else fault.invariant
+    return invariant, "" if fault.breach is None else fault.breach.kind
 
 
 def _with_states(requests: Sequence[Request]) -> Requests:
@@ -102,6 +106,8 @@ def _last_of(still: _Still, fault: Fault) -> Fault:
 
 def _cut(still: _Still, fault: Fault) -> Fault:
     """Without the requests that are not needed: in pieces of half, a quarter, ... of them, down to one by one."""
+    if len(fault.requests) < 2:
+        return fault
     fault = _without_pieces(still, fault)
     for change in (_plainer_reset, _lower_caps, _short_names):
         while (changed := next(filter(None, map(still, change(fault.requests))), None)) is not None:

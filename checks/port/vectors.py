@@ -160,18 +160,8 @@ def _covered(name: str, vectors: VectorSet, text: str) -> Covered:
     edges = sum(sum(map(len, graph.edges)) + vectors.still * sum(map(len, graph.still)) for graph in graphs)
     states = sum(len(graph.states) for graph in graphs)
     needs = tuple(sorted(vectors.needs))
-    return Covered(
-        name,
-        vectors.about,
-        needs,
-        vectors.trees,
-        vectors.caps,
-        len(graphs),
-        states,
-        edges,
-        text.count("\n"),
-        len(text.encode()),
-    )
+    size = text.count("\n"), len(text.encode())
+    return Covered(name, vectors.about, needs, vectors.trees, vectors.caps, len(graphs), states, edges, *size)
 
 
 def _table(written: Sequence[Covered]) -> str:
