@@ -144,7 +144,7 @@ def test_the_port_takes_every_edge_of_small_trees_and_the_vectors(name: str, sha
     report = check(one, one.port, runs=2, histories=1)
     assert report.verdict is Verdict.HOLDS, report.violation
     edges = [part for part in report.parts if part.level == "edges"]
-    assert sum(part.covered for part in edges) == sum(part.edges for part in edges) > 4000
+    assert sum(part.covered for part in edges) == sum(part.edges for part in edges) > 2000
     assert not report.not_claimed
     assert not report.hidden
 
@@ -157,14 +157,13 @@ def test_each_fault_is_found_as_the_readme_says(
 ) -> None:
     one = built(name, shared)
     monkeypatch.setenv("SLOTLENDING_FAULT", fault)
-    report = check(one, one.faulty, levels=("vectors", "random"))
+    report = check(one, one.faulty, levels=(level,))
     assert report.verdict is Verdict.VIOLATED
-    assert report.parts[-1].level == level
     assert report.violation is not None
-    assert len(report.violation.script) == lines
+    assert len(report.violation.requests) == lines
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("name", [name for name in LANGUAGES if FOLDERS[name].faulty != FOLDERS[name].port])
 def test_the_port_with_its_faults_off_does_what_the_rules_say(name: str, shared: Path) -> None:
     one = built(name, shared)
     assert check(one, one.faulty, levels=("random",), histories=1).verdict is Verdict.HOLDS
