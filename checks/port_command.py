@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -23,6 +26,16 @@ __all__ = ["port_command"]
 _MOST_RUNS = 8  # trees of so many already have tens of millions of edges
 _MOST_CAP = 1_000_000
 _DEFAULTS = PortSettings()
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Whoever ends the check by SIGTERM, as ``timeout`` does, ends the port too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @click.command("port")
@@ -107,7 +120,7 @@ def port_command(
     )
     started = time.monotonic()
     try:
-        with progress("checking the port", 0) as (tell, _):
+        with _terminated_as_interrupted(), progress("checking the port", 0) as (tell, _):
             report = check_port(command, settings, progress=tell)
     except StartError as error:
         raise BadInput(str(error)) from error

@@ -27,9 +27,7 @@ from slotcheck.checks.port.messages import (
     Order,
     answer_by_rule,
     answer_of,
-    needs_of,
     refusal_of,
-    request_of,
 )
 from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.rules import Rule, Run, State
@@ -40,7 +38,8 @@ __all__ = ["Edge", "Family", "Graph", "Renaming", "build", "renamed_call", "rena
 #: What each run of one state is called in another one that differs from it by an exchange of siblings.
 Renaming: TypeAlias = tuple[str, ...]
 
-_CALLS = ("ask", "try_ask", "finish", "cancel")
+_NEEDED = ("ask", "finish")  # what every port has
+_WITH_JOB = 4  # members of a call that can have a job, the last of them
 
 
 class Family(NamedTuple):
@@ -246,7 +245,8 @@ class _Forest:
         return [
             (call, answer_of() if code is None else refusal_of(code))
             for call, code in calls_without_effect(Facts(state), self.names)
-            if needs_of(request_of(call)) <= self._family.acts
+            if call[0] in _NEEDED or call[0] in self._family.acts
+            if len(call) < _WITH_JOB or call[3] is None or "jobs" in self._family.acts
         ]
 
     def named(self, call: Call) -> str | None:

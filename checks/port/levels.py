@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 from slotcheck.checks.generated import forests
 from slotcheck.checks.port.graph import Family, build
 from slotcheck.checks.port.histories import history
-from slotcheck.checks.port.malformed import malformed_exchanges
 from slotcheck.checks.port.messages import Hello, Order
 from slotcheck.checks.port.oracle import LEND, Exchange
+from slotcheck.checks.port.requests import exchanges_of_requests
 from slotcheck.checks.port.vectors import SETS, VectorSet, exchanges_of
 from slotcheck.checks.port.walk import Walk, Walked
 from slotcheck.pymodel.scenario import RunSpec
@@ -60,7 +60,7 @@ class Script(NamedTuple):
 def parts_of(level: str, hello: Hello, *, runs: int, caps: Sequence[int], seed: int, histories: int) -> Iterator[Part]:
     """The parts of a level that the features of a port allow, the smallest first."""
     if level == REQUESTS:
-        yield Part(level, "malformed requests", lambda: _plain(malformed_exchanges()))
+        yield Part(level, "their forms", lambda: _plain(exchanges_of_requests(hello)))
     elif level == VECTORS:
         for name, vectors in SETS.items():
             if vectors.needs <= hello.features:

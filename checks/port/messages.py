@@ -26,6 +26,7 @@ __all__ = [
     "line_of",
     "malformed_request",
     "needs_of",
+    "order_of",
     "read_hello",
     "refusal_of",
     "request_of",
@@ -117,6 +118,12 @@ def request_of(call: Call) -> Request:
     return request
 
 
+def order_of(reset: Request) -> Order:
+    """The order that a `reset` asks for."""
+    order, tie = reset.get("order") or "fewest_held", reset.get("tie") or "served"
+    return Order(order, "served" if order == "fifo" else tie)
+
+
 def malformed_request(line: str) -> Request:
     """A line that is no request, to be sent as it is."""
     return {"op": "malformed", "line": line}
@@ -135,8 +142,7 @@ def needs_of(request: Request) -> set[str]:
     if request.get("job") is not None:
         needs.add("jobs")
     if request["op"] == "reset":
-        order = Order(request.get("order", "fewest_held"), request.get("tie", "served"))
-        needs.add(next(name for name, known in ORDER_FEATURES.items() if known == order))
+        needs.add(next(name for name, known in ORDER_FEATURES.items() if known == order_of(request)))
     return needs
 
 
@@ -220,6 +226,8 @@ def difference(request: Request, expected: Answer, answer: Answer, hidden: set[s
             f"it was refused with {_brief(code)}" if code else f"it was answered {_told(granted, relent)}"
         )
     grants = [(grant["run"], grant["token"]) for grant in expected["granted"]]
+    if (grants, expected["relent"]) == (granted, relent):
+        return None
     return f"should be answered {_told(grants, expected['relent'])}, but was answered {_told(granted, relent)}"
 
 

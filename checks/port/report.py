@@ -150,6 +150,10 @@ def _told(report: PortReport) -> list[RenderableType]:
     blocks: list[RenderableType] = []
     if trace is not None and fault.invariant != PROTOCOL:
         blocks.append(trace_text(trace))
+        if found.requests[-1]["op"] != "state":
+            blocks.append(Text("  (the states are those that the rules demand)", style="dim"))
+        if report.where:
+            blocks.append(Text(f"  found in {report.where}"))
     else:
         blocks.append(Text.assemble((f"{fault.invariant} is violated", "bold red"), where))
         blocks.append(Text(f"  {fault.message}"))
