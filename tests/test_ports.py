@@ -33,6 +33,7 @@ class Built:
         name: of the folder.
         tools: programs that must be here.
         test: commands that build it and run its own tests, the conformance vectors among them.
+        lints: commands that must find nothing, by the program each needs; run where that is here.
         port: starts the port; a path is in the folder.
         faulty: starts the port that has faults.
     """
@@ -42,6 +43,7 @@ class Built:
     test: tuple[str, ...]
     port: tuple[str, ...] = ()
     faulty: tuple[str, ...] = ()
+    lints: tuple[tuple[str, str], ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -68,6 +70,10 @@ FOLDERS = {
             ),
             ("target/release/slotlending-port",),
             ("target/faults/release/slotlending-port",),
+            (
+                ("rustfmt", "cargo fmt --check"),
+                ("cargo-clippy", "cargo clippy -q --locked --release --all-targets --all-features -- -D warnings"),
+            ),
         ),
         Built(
             "go",
@@ -80,6 +86,7 @@ FOLDERS = {
             ),
             ("bin/slotlending-port",),
             ("bin/faulty-port",),
+            (("gofmt", "gofmt -l ."),),
         ),
         Built("java", ("java", "mvn"), ("mvn -q -B -ntp package",), _JAVA, _JAVA),
         Built("typescript", ("node", "npm"), ("npm ci --no-audit --no-fund", "npm test"), _NODE, _NODE),
@@ -87,6 +94,7 @@ FOLDERS = {
             "errgroup",
             ("go",),
             ("go vet ./...", "go build -o bin/nested ./nested", "go build -o bin/trygo ./trygo"),
+            lints=(("gofmt", "gofmt -l ."),),
         ),
     )
 }
@@ -114,12 +122,17 @@ def built(name: str, shared: Path) -> Built:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
             for command in one.test:
-                result = subprocess.run(
-                    command.split(), cwd=one.folder, capture_output=True, text=True, check=False, timeout=400
-                )
-                assert result.returncode == 0, f"{command}:\n{result.stdout[-4000:]}{result.stderr[-4000:]}"
+                run(one, command)
             done.touch()
     return one
+
+
+def run(one: Built, command: str) -> str:
+    """What a command prints that must succeed."""
+    words = command.split()
+    result = subprocess.run(words, cwd=one.folder, capture_output=True, text=True, check=False, timeout=400)
+    assert result.returncode == 0, f"{command}:\n{result.stdout[-4000:]}{result.stderr[-4000:]}"
+    return result.stdout
 
 
 @pytest.fixture(scope="session")
@@ -136,6 +149,15 @@ def check(one: Built, words: tuple[str, ...], **settings: object) -> PortReport:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_it_builds_and_passes_its_own_tests(name: str, shared: Path) -> None:
     built(name, shared)
+
+
+@pytest.mark.parametrize("name", [name for name, one in FOLDERS.items() if one.lints])
+def test_its_lints_find_nothing(name: str, shared: Path) -> None:
+    """The compilers of Java and TypeScript find what they find in the build, where a warning is a failure."""
+    one = built(name, shared)
+    for tool, command in one.lints:
+        if shutil.which(tool) is not None:
+            assert run(one, command) == "", command
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
