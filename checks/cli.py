@@ -24,6 +24,7 @@ from slotcheck.checks.compare_command import compare_command
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.prove_command import prove_command
+from slotcheck.checks.race_command import race_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
 from slotcheck.checks.size_command import size_command
@@ -168,6 +169,7 @@ def check_command(
 main.add_command(compare_command)
 main.add_command(asyncio_command)
 main.add_command(prove_command)
+main.add_command(race_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
 
