@@ -7,7 +7,6 @@ the race of the rules that it is compared with.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 

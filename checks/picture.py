@@ -65,7 +65,7 @@ class Count(NamedTuple):
     """A count against its bound."""
 
     what: str
-    count: int
+    number: int
     bound: int
     #: The bound in words.
     words: str
@@ -73,15 +73,15 @@ class Count(NamedTuple):
     @property
     def beyond(self) -> bool:
         """Whether the bound is broken."""
-        return self.count > self.bound
+        return self.number > self.bound
 
     @property
     def percent(self) -> int:
         """How much of the bound is reached, at most 100."""
-        return 100 * min(max(self.count, 0), max(self.bound, 1)) // max(self.bound, 1)
+        return 100 * min(max(self.number, 0), max(self.bound, 1)) // max(self.bound, 1)
 
     def __str__(self) -> str:
-        return f"{self.what} {self.count} of {self.words}{', beyond it' if self.beyond else ''}"
+        return f"{self.what} {self.number} of {self.words}{', beyond it' if self.beyond else ''}"
 
 
 class Picture:
@@ -169,7 +169,7 @@ def in_words(view: State | StackState, forest: Sequence[RunSpec] = (), *, ended:
     parents = parents_of(forest, [view])
     picture = Picture(view, parents, levels_of(parents), ended)
     told = [f"{picture.taken} of {picture.cap} slots taken, {picture.free} free."]
-    told += [f"{count.what}: {count.count}, bound {count.words}." for count in picture.counts]
+    told += [f"{count.what}: {count.number}, bound {count.words}." for count in picture.counts]
     told += [picture.told(seen) for seen in picture.runs]
     told.append(f"Queue: {', '.join(map(clean, picture.waiting)) or 'empty'}.")
     return " ".join(told)
