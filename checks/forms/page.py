@@ -71,7 +71,7 @@ def still(story: Story, place: int | None = None) -> str:
     circle: tuple[str, ...] = ()
     if place == story.bad:
         circle = story.circle
-        caption += [f"{number}. {wait}" for number, wait in enumerate(story.waits, start=1)] or [story.message]
+        caption += [story.message, *[f"{number}. {wait}" for number, wait in enumerate(story.waits, start=1)]]
     return drawing(
         frame.view,
         story.forest,

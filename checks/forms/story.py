@@ -48,10 +48,11 @@ class Story:
     facts: tuple[tuple[str, str], ...] = ()
     #: Commands that show it again.
     replay: tuple[str, ...] = ()
-    #: Runs each of which waits for the next, and the last for the first; and each such wait in words, in this order,
-    #: then what else keeps everything from going on.
+    #: Runs each of which waits for the next, and the last for the first; each such wait in words, in this order; and
+    #: what else is to be said of it.
     circle: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.bad < len(self.frames):
@@ -59,14 +60,20 @@ class Story:
 
 
 def story_of(
-    trace: Trace, *, replay: Sequence[str] = (), circle: Sequence[str] = (), waits: Sequence[str] = ()
+    trace: Trace,
+    *,
+    replay: Sequence[str] = (),
+    circle: Sequence[str] = (),
+    waits: Sequence[str] = (),
+    remarks: Sequence[str] = (),
 ) -> Story:
     """What a picture of a trace tells.
 
     Args:
         replay: commands that show it again.
         circle: in a deadlock the runs each of which waits for the next.
-        waits: each of these waits in words.
+        waits: each of these waits in words. They are told in place of the trace's message, which says the same.
+        remarks: what else is to be said of them.
     """
     moments = (trace.start, *(step.after for step in trace.steps))
     steps: tuple[Step | None, ...] = (None, *trace.steps, *trace.again)
@@ -74,7 +81,7 @@ def story_of(
     return Story(
         heading=f"{trace.invariant} is violated by {trace.subject} in {trace.name}",
         sentence=ALL_INVARIANTS.get(trace.invariant, ""),
-        message=trace.message,
+        message="" if waits else trace.message,
         frames=[_frame(trace, step, moment) for step, moment in zip(steps, moments, strict=True)],
         bad=len(trace.steps),
         forest=() if trace.play is None else trace.play.runs,
@@ -82,6 +89,7 @@ def story_of(
         replay=tuple(replay),
         circle=tuple(circle),
         waits=tuple(waits),
+        remarks=tuple(remarks),
     )
 
 
