@@ -149,10 +149,8 @@ def _idle(run: str, works: Span | None, states: Sequence[tuple[int, State]]) -> 
     busy_until = 0 if works is None or works.end is None else works.end
     for (tick, state), (until, _) in zip(states, [*states[1:], (None, None)], strict=True):
         holds = any(known.run == run and known.token != "none" and not known.lent for known in state.runs)
-        if tick == until:
-            continue  # the last word at one time counts
         start = max(tick, busy_until)
-        if holds and since is None and (until is None or start < until):
+        if holds and since is None and (until is None or start < until):  # at one time the last word counts
             since = start
         elif not holds and since is not None:
             yield Span(since, tick)

@@ -216,17 +216,22 @@ def test_the_same_story_gives_the_same_bytes() -> None:
 
 
 def test_one_frame_as_svg_says_what_happened_and_draws_the_waits() -> None:
-    story = replace(DEADLOCK, circle=("a", "a1"), waits=("a waits for a1", "a1 waits for a slot, and a holds one"))
+    waits = "a waits for a1", "a1 waits for a slot, and a holds one"
+    trace = violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2)
+    story = story_of(trace, circle=("a", "a1"), waits=waits, remarks=["the end"])
     wrong, start = still(story), still(story, 0)
     told = [element.text or "" for element in ElementTree.fromstring(wrong).iter("{http://www.w3.org/2000/svg}text")]
     last = len(story.frames) - 1
     assert told[:4] == [
-        story.heading, f"step {last} of {last}: {story.frames[-1].event}", "1. a waits for a1",
-        "2. a1 waits for a slot, and a holds one",
+        story.heading, f"step {last} of {last}: {story.frames[-1].event}", f"1. {waits[0]}", f"2. {waits[1]}",
     ]  # fmt: skip
     assert wrong.count('class="wait"') == 2
     assert "step 0 of" in start
     assert 'class="wait"' not in start
+    # Told once: the message of the trace says the same.
+    text = Page(page(story)).text
+    assert [text.count(wait) for wait in waits] == [1, 1]
+    assert "the end" in text
 
 
 def test_a_slot_that_nobody_holds_is_told_and_crossed() -> None:
