@@ -24,6 +24,7 @@ from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import view
 from slotcheck.checks.trace import state_of
+from slotcheck.pymodel.rules import Run, StackState
 from slotcheck.pymodel.scenario import RunSpec
 from slotlending import Pool
 
@@ -126,6 +127,18 @@ def test_the_film_shows_what_the_views_say() -> None:
         assert sum("loan" in edge for edge in edges) == len(facts.holders) - len(facts.heads)
 
 
+def test_a_worker_that_turns_to_another_run_is_shown() -> None:
+    runs = frozenset(
+        Run(name, "in_flight", "loan" if name == "c" else "pool", name != "c", 1, None, ()) for name in "abc"
+    )
+    first = StackState(2, 2, runs, (), frozenset(), frozenset(), "fifo", "served", False, (("a", "c"), ("b",)))
+    whole = Film(Story("x", "", "", [Frame("", first), Frame("", first._replace(stacks=(("a",), ("b", "c"))))], 0))
+    assert [whole.frame(place)["word-2"] for place in (0, 1)] == [
+        f"c: in flight, with the slot of {name} on loan." for name in "ab"
+    ]
+    assert whole.frame(0)["edge-0-2"] != whole.frame(1)["edge-0-2"]
+
+
 class Endless(Sequence[Frame]):
     """So many frames, of which none is made before it is looked at."""
 
@@ -183,6 +196,7 @@ def test_hostile_names_are_only_text(name: str) -> None:
     parsed = Page(text)
     assert len(parsed.scripts) == 2
     json.loads(parsed.scripts[0])
+    assert not set("<>&") & set(parsed.scripts[0])
     assert parsed.scripts[1] == Page(page(hostile("plain"))).scripts[1]
     strange = {char for char in text if unicodedata.category(char)[0] == "C" and char != "\n"}
     assert not strange
