@@ -95,6 +95,7 @@ class Picture:
         #: Slots that are taken without a run that holds them unlent; less than 0 if more are held than taken.
         self.lost = self.taken - len(facts.unlent)
         self._executing, self._in_flight = len(facts.unlent), len(facts.in_flight)
+        self._per_level = facts.per_level
         queue = {run: place for place, run in reversed(list(enumerate(view.waiting, start=1)))}
         known = {run.run: run for run in sorted(view.runs, key=repr)}  # the last one, if a faulty view has two
         self.runs = [
@@ -116,14 +117,24 @@ class Picture:
                 self.borrowers.setdefault(lender, []).append(borrower)
 
     @property
-    def counts(self) -> tuple[Count, Count]:
-        """The runs that hold a slot unlent, and those in flight."""
-        cap = self.cap
+    def counts(self) -> list[Count]:
+        """The runs that hold a slot unlent, and those in flight; then what else is beyond its bound."""
+        cap, taken = self.cap, self.taken
         levels = f"{self.levels} level{'s' * (self.levels != 1)}"
-        return (
+        bounded = [
+            Count(
+                "in flight", self._in_flight, taken * self.levels, f"{taken * self.levels} = taken {taken} x {levels}"
+            ),
+            *[
+                Count(f"on level {level} in flight", number, taken, f"taken {taken}")
+                for level, number in sorted(self._per_level.items(), key=repr)
+            ],
+        ]
+        return [
             Count("executing", self._executing, cap, f"cap {cap}"),
             Count("in flight", self._in_flight, cap * self.levels, f"{cap * self.levels} = cap {cap} x {levels}"),
-        )
+            *[count for count in bounded if count.beyond],
+        ]
 
     @property
     def pool(self) -> str:
