@@ -29,7 +29,7 @@ from slotcheck.pymodel.scenario import RunSpec
 from slotlending import Pool
 
 WALK = read_scenario("cap: 1\ntree: walk(a(a1 a2) b(b1 b2) c(c1 c2))", "here").runs
-DEADLOCK = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), replay=["slotcheck replay it"])
+DEADLOCK = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), ["slotcheck replay it"])
 
 
 class Page(HTMLParser):
@@ -79,7 +79,7 @@ def test_a_trace_is_told_frame_by_frame() -> None:
     assert DEADLOCK.sentence == ALL_INVARIANTS["NoDeadlock"]
     text = Page(page(DEADLOCK)).text
     for told in (
-        "NoDeadlock is violated by rule:hold in here, cap 2", ALL_INVARIANTS["NoDeadlock"], trace.message,
+        "NoDeadlock is violated by rule:hold in here, cap 2", ALL_INVARIANTS["NoDeadlock"],
         *(event.replace(" -> ", " → ") for event in trace.events), "rule:hold", "walk(a(a1) b)", "slotcheck replay it",
     ):  # fmt: skip
         assert told in text
@@ -224,15 +224,15 @@ def test_the_policy_lets_only_the_style_and_the_script_of_the_page_run() -> None
 
 
 def test_the_same_story_gives_the_same_bytes() -> None:
-    again = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), replay=["slotcheck replay it"])
+    again = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), ["slotcheck replay it"])
     assert page(again) == page(DEADLOCK)
     assert still(again) == still(DEADLOCK)
 
 
 def test_one_frame_as_svg_says_what_happened_and_draws_the_waits() -> None:
-    waits = "a waits for a1", "a1 waits for a slot, and a holds one"
-    trace = violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2)
-    story = story_of(trace, circle=("a", "a1"), waits=waits, remarks=["the end"])
+    story = DEADLOCK
+    waits = "a waits for a1 to end", "a1 waits for a slot, and a holds one"
+    assert (story.circle, story.waits) == (("a", "a1"), waits)
     wrong, start = still(story), still(story, 0)
     told = [element.text or "" for element in ElementTree.fromstring(wrong).iter("{http://www.w3.org/2000/svg}text")]
     last = len(story.frames) - 1
@@ -245,7 +245,7 @@ def test_one_frame_as_svg_says_what_happened_and_draws_the_waits() -> None:
     # Told once: the message of the trace says the same.
     text = Page(page(story)).text
     assert [text.count(wait) for wait in waits] == [1, 1]
-    assert "the end" in text
+    assert "a holds a pool slot, unlent" in text
 
 
 def test_a_slot_that_nobody_holds_is_told_and_crossed() -> None:

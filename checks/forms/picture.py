@@ -10,22 +10,12 @@ from slotcheck.checks.forms.page import page, still
 from slotcheck.checks.forms.prose import replay_commands
 from slotcheck.checks.forms.story import Story, story_of
 from slotcheck.checks.lettering import clean
-from slotcheck.checks.wait_circle import wait_circle
 
 __all__ = ["HTML", "SVG"]
 
 
 def _story(making: Making) -> Story:
-    circle = wait_circle(making.trace)
-    if circle is None:
-        return story_of(making.trace, replay=replay_commands(making))
-    return story_of(
-        making.trace,
-        replay=replay_commands(making),
-        circle=circle.runs,
-        waits=circle.waits,
-        remarks=[*circle.slots, *circle.freed],
-    )
+    return story_of(making.trace, replay_commands(making))
 
 
 def _page(making: Making) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.report import versions
 from slotcheck.checks.trace import Moment, Step, Trace, state_of
+from slotcheck.checks.wait_circle import wait_circle
 from slotcheck.pymodel.rules import StackState, State
 from slotcheck.pymodel.scenario import RunSpec
 
@@ -59,37 +60,24 @@ class Story:
             raise ValueError(f"frame {self.bad} of {len(self.frames)} cannot be the one that shows what is wrong")
 
 
-def story_of(
-    trace: Trace,
-    *,
-    replay: Sequence[str] = (),
-    circle: Sequence[str] = (),
-    waits: Sequence[str] = (),
-    remarks: Sequence[str] = (),
-) -> Story:
-    """What a picture of a trace tells.
-
-    Args:
-        replay: commands that show it again.
-        circle: in a deadlock the runs each of which waits for the next.
-        waits: each of these waits in words. They are told in place of the trace's message, which says the same.
-        remarks: what else is to be said of them.
-    """
+def story_of(trace: Trace, replay: Sequence[str] = ()) -> Story:
+    """What a picture of a trace tells. ``replay``: commands that show it again."""
     moments = (trace.start, *(step.after for step in trace.steps))
     steps: tuple[Step | None, ...] = (None, *trace.steps, *trace.again)
     moments += tuple(step.after for step in trace.again)
+    circle = wait_circle(trace)
     return Story(
         heading=f"{trace.invariant} is violated by {trace.subject} in {trace.name}",
         sentence=ALL_INVARIANTS.get(trace.invariant, ""),
-        message="" if waits else trace.message,
+        message=trace.message if circle is None else "",  # the waits say the same
         frames=[_frame(trace, step, moment) for step, moment in zip(steps, moments, strict=True)],
         bad=len(trace.steps),
         forest=() if trace.play is None else trace.play.runs,
         facts=tuple(_facts(trace)),
         replay=tuple(replay),
-        circle=tuple(circle),
-        waits=tuple(waits),
-        remarks=tuple(remarks),
+        circle=() if circle is None else circle.runs,
+        waits=() if circle is None else circle.waits,
+        remarks=() if circle is None else (*circle.slots, *circle.freed),
     )
 
 
