@@ -1,0 +1,50 @@
+"""The page and the picture as forms of a trace: what is written is read back, and what is wrong is found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from stories import livelock, violation
+
+from slotcheck.checks.forms.form import Form, Making, NotWrittenError
+from slotcheck.checks.forms.picture import HTML, SVG
+from slotcheck.checks.replay import player_of, replay
+from slotcheck.checks.subject import resolve_subject
+from slotcheck.checks.trace import Trace
+
+
+def making(trace: Trace) -> Making:
+    subject = resolve_subject(trace.subject)
+    return Making(trace, subject, replay(trace, player_of(trace, subject)), "it")
+
+
+DEADLOCK = making(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2))
+
+
+def test_what_is_written_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    parked = violation("slotcheck.checks.mutants:DropsParkedSlot", "p(c) o\nenvironment: finish p", "OneChainPerSlot")
+    for trace in (DEADLOCK.trace, parked, livelock(monkeypatch)):
+        for form in (HTML, SVG):
+            files = form.make(making(trace))
+            assert [Path(name).suffix for name in files] == [f".{form.name}"]
+            form.check(making(trace), files)
+
+
+@pytest.mark.parametrize(
+    ("form", "found", "put", "told"),
+    [
+        (HTML, r"ask b under walk", "ask c under walk", "the event of step"),
+        (HTML, r"run waiting", "run parked", "the runs of step"),
+        (HTML, r'"bad":\d+', '"bad":1', "not marked"),
+        (SVG, "run in-flight", "run ended", "the runs of the last step"),
+        (SVG, "NoDeadlock", "AllFinish", "NoDeadlock cannot be read back"),
+    ],
+)
+def test_what_is_written_wrong_is_found(form: Form, found: str, put: str, told: str) -> None:
+    ((name, written),) = form.make(DEADLOCK).items()
+    wrong = re.sub(found, put, written)
+    assert wrong != written
+    with pytest.raises(NotWrittenError, match=told):
+        form.check(DEADLOCK, {name: wrong})
