@@ -10,9 +10,9 @@ from slotcheck.checks.lettering import clean
 from slotcheck.checks.trace import Trace
 from slotcheck.checks.wait_circle import wait_circle
 
-__all__ = ["pool_line", "run_lines", "trace_lines"]
+__all__ = ["numbered_events", "pool_line", "run_lines", "trace_lines"]
 
-_LINE = 2_000  # characters
+_EVENT, _LINE = 1_000, 2_000  # characters
 
 _PLAIN, _DIM, _BAD = "", "dim", "bold red"
 
@@ -38,17 +38,23 @@ def _lines(trace: Trace) -> Iterator[tuple[str, str]]:
         yield from ((f"    {line}", _PLAIN) for line in (*circle.waits, *circle.slots, *circle.freed))
     if trace.tree and trace.tree not in trace.scenario:
         yield f"  tree {trace.tree}", _PLAIN
-    width = len(str(len(trace.events)))
-    yield from ((f"  {number:>{width}}. {event}", _PLAIN) for number, event in enumerate(trace.events, 1))
+    events = numbered_events(trace)
+    yield from ((f"  {event}", _PLAIN) for event in events)
     if trace.again:
         yield "  and then for ever:", _PLAIN
-        yield from ((f"  {'':>{width}}  {event}", _PLAIN) for event in trace.circle)
+        yield from ((f"    {clean(event, _EVENT)}", _PLAIN) for event in trace.circle)
     if trace.steps:
         if trace.before != trace.after:
             yield f"  before step {len(trace.events)}: {pool_line(trace.before)}", _PLAIN
             yield from run_lines(trace.before)
         yield f"  after step {len(trace.events)}: {pool_line(trace.after)}", _PLAIN
         yield from run_lines(trace.after)
+
+
+def numbered_events(trace: Trace) -> list[str]:
+    """The events with their numbers, a line each."""
+    width = len(str(len(trace.events)))
+    return [f"{number:>{width}}. {clean(event, _EVENT)}" for number, event in enumerate(trace.events, 1)]
 
 
 def pool_line(state: dict[str, Any]) -> str:

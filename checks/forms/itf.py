@@ -228,7 +228,7 @@ def read_trace(written: str) -> Trace:
     try:
         found = json.loads(written)
     except json.JSONDecodeError as error:
-        cut = " (is it cut off?)" if error.pos >= len(written.rstrip()) else ""
+        cut = "" if written.rstrip().endswith("}") else " (is it cut off?)"
         told = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}{cut}"
         raise TraceError(told) from error
     except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits

@@ -12,7 +12,7 @@ from slotcheck.checks.lettering import clean
 from slotcheck.checks.report import versions
 from slotcheck.checks.scenario_text import scenario_text
 from slotcheck.checks.trace import Trace
-from slotcheck.checks.trace_lines import pool_line, run_lines, trace_lines
+from slotcheck.checks.trace_lines import numbered_events, pool_line, run_lines, trace_lines
 from slotcheck.checks.wait_circle import wait_circle
 
 __all__ = ["MARKDOWN", "TEXT", "replay_commands"]
@@ -53,7 +53,7 @@ def _markdown(making: Making) -> dict[str, str]:
     else:
         lines += ["Nothing goes on:", "", *_fenced([*circle.waits, *circle.slots, *circle.freed])]
     lines += [f"- {name}: {_code(fact)}" for name, fact in _facts(trace) if fact]
-    lines += ["", f"### {len(trace.steps)} steps", "", *_fenced(_numbered(trace.events))]
+    lines += ["", f"### {len(trace.steps)} steps", "", *_fenced(numbered_events(trace))]
     if trace.again:
         lines += ["And then for ever:", "", *_fenced(list(trace.circle))]
     for title, view in (("Before the last step", trace.before), ("After it", trace.after)):
@@ -63,11 +63,6 @@ def _markdown(making: Making) -> dict[str, str]:
         lines += ["### The scenario", "", *_fenced(scenario_text(trace.play).splitlines())]
     lines += ["### To replay", "", *_fenced(replay_commands(making), "sh")]
     return {f"{making.stem}.md": "\n".join(lines).rstrip() + "\n"}
-
-
-def _numbered(events: tuple[str, ...]) -> list[str]:
-    width = len(str(len(events)))
-    return [f"{number:>{width}}. {event}" for number, event in enumerate(events, 1)]
 
 
 def _code(told: str) -> str:
@@ -88,9 +83,8 @@ def _fenced(lines: list[str], language: str = "") -> list[str]:
 def _check(making: Making, files: dict[str, str]) -> None:
     """The events are read back from the numbered lines."""
     (told,) = files.values()
-    events = [clean(event, _LINE) for event in making.trace.events]
-    read = re.findall(r"^ *[0-9]+\. (.*)$", told, flags=re.MULTILINE)
-    if [line.strip() for line in read] != [event.strip() for event in events]:
+    read = re.findall(r"^ *([0-9]+\. .*)$", told, flags=re.MULTILINE)
+    if [line.strip() for line in read] != [event.strip() for event in numbered_events(making.trace)]:
         raise NotWrittenError("the events cannot be read back")
 
 

@@ -48,6 +48,8 @@ def _options(trace: Trace) -> dict[str, Any]:
 
 
 def _make(making: Making) -> dict[str, str]:
+    if making.trace.again:
+        raise NotWrittenError("a script ends, and cannot show what goes on for ever")
     lines = _lines(making.trace)
     return {f"{making.stem}.jsonl": "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)}
 
