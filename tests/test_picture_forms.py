@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from stories import livelock, violation
 
+from slotcheck.checks.cli import main
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
-from slotcheck.checks.forms.picture import HTML, SVG
+from slotcheck.checks.forms.itf import ITF
+from slotcheck.checks.forms.picture import HTML, SVG, still_of
 from slotcheck.checks.replay import player_of, replay
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.trace import Trace
@@ -38,7 +41,7 @@ def test_what_is_written_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
         (HTML, r"ask b under walk", "ask c under walk", "the event of step"),
         (HTML, r"run waiting", "run parked", "the runs of step"),
         (HTML, r'"bad":\d+', '"bad":1', "not marked"),
-        (SVG, "run in-flight", "run ended", "the runs of the last step"),
+        (SVG, "run in-flight", "run ended", "the runs of step 6"),
         (SVG, "NoDeadlock", "AllFinish", "NoDeadlock cannot be read back"),
     ],
 )
@@ -48,3 +51,23 @@ def test_what_is_written_wrong_is_found(form: Form, found: str, put: str, told: 
     assert wrong != written
     with pytest.raises(NotWrittenError, match=told):
         form.check(DEADLOCK, {name: wrong})
+
+
+def test_any_step_can_be_shown(tmp_path: Path) -> None:
+    file = tmp_path / "it.itf.json"
+    file.write_text(next(iter(ITF.make(DEADLOCK).values())), encoding="utf-8")
+    last = len(DEADLOCK.trace.steps)
+    for step in range(last + 1):
+        result = CliRunner().invoke(main, ["show", str(file), "--as", "svg", "--step", str(step)])
+        assert result.exit_code == 0, result.output
+        assert f"step {step} of {last}: " in result.stdout
+        assert result.stdout == next(iter(still_of(step).make(DEADLOCK).values()))
+    shown = CliRunner().invoke(main, ["show", str(file), "--as", "svg", "--step", "2", "--to", str(tmp_path)])
+    assert shown.stdout.strip() == str(tmp_path / "it-2.svg")
+    for arguments, told in (
+        (["--as", "svg", "--step", str(last + 1)], f"the trace has {last} steps"),
+        (["--as", "html", "--step", "1"], "only --as svg shows one state"),
+    ):
+        refused = CliRunner().invoke(main, ["show", str(file), *arguments])
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert told in refused.stderr

@@ -14,7 +14,7 @@ from slotcheck.checks.forms.story import Story, story_of
 from slotcheck.checks.lettering import clean
 from slotcheck.checks.trace import Moment, Trace
 
-__all__ = ["HTML", "SVG"]
+__all__ = ["HTML", "SVG", "still_of"]
 
 _EVENT = re.compile(r'<span class="number">([0-9]+)</span> <span class="what">(.*?)</span>')
 _FILM = re.compile(r'<script type="application/json" id="film">(.*?)</script>')
@@ -28,10 +28,6 @@ def _story(making: Making) -> Story:
 
 def _page(making: Making) -> dict[str, str]:
     return {f"{making.stem}.html": page(_story(making))}
-
-
-def _still(making: Making) -> dict[str, str]:
-    return {f"{making.stem}.svg": still(_story(making)) + "\n"}
 
 
 def _check_page(making: Making, files: dict[str, str]) -> None:
@@ -55,16 +51,26 @@ def _check_page(making: Making, files: dict[str, str]) -> None:
         raise NotWrittenError("the step that is wrong is not marked")
 
 
-def _check_still(making: Making, files: dict[str, str]) -> None:
-    """It is XML, says what is wrong, and every run in it is what it is after the last step."""
-    (written,) = files.values()
-    trace = making.trace
-    told = " ".join(ElementTree.fromstring(written).itertext())
-    if trace.invariant not in told:
-        raise NotWrittenError(f"{trace.invariant} cannot be read back")
-    drawn = {(unescape(name), kind) for kind, name in _RUN.findall(written)}
-    if drawn != _kinds(trace, trace.moments[-1]):
-        raise NotWrittenError("the runs of the last step cannot be read back")
+def still_of(step: int | None = None) -> Form:
+    """The picture of the state after a step, 0 being the start and None the last one before anything goes round."""
+
+    def make(making: Making) -> dict[str, str]:
+        name = making.stem if step is None else f"{making.stem}-{step}"
+        return {f"{name}.svg": still(_story(making), step)}
+
+    def check(making: Making, files: dict[str, str]) -> None:
+        """It is XML, says what is wrong, and every run in it is what it is then."""
+        (written,) = files.values()
+        trace = making.trace
+        told = " ".join(ElementTree.fromstring(written).itertext())
+        if trace.invariant not in told:
+            raise NotWrittenError(f"{trace.invariant} cannot be read back")
+        moments = [*trace.moments, *(again.after for again in trace.again)]
+        at = len(trace.steps) if step is None else step
+        if {(unescape(name), kind) for kind, name in _RUN.findall(written)} != _kinds(trace, moments[at]):
+            raise NotWrittenError(f"the runs of step {at} cannot be read back")
+
+    return Form("svg", "a picture of the last state, or of the one after any step", make, check)
 
 
 def _kinds(trace: Trace, moment: Moment) -> set[tuple[str, str]]:
@@ -77,4 +83,4 @@ def _kinds(trace: Trace, moment: Moment) -> set[tuple[str, str]]:
 
 
 HTML = Form("html", "a page that steps through it, with keys, buttons and a slider", _page, _check_page)
-SVG = Form("svg", "a picture of the last state", _still, _check_still)
+SVG = still_of()
