@@ -121,20 +121,15 @@ class Picture:
         """The runs that hold a slot unlent, and those in flight; then what else is beyond its bound."""
         cap, taken = self.cap, self.taken
         levels = f"{self.levels} level{'s' * (self.levels != 1)}"
-        bounded = [
-            Count(
-                "in flight", self._in_flight, taken * self.levels, f"{taken * self.levels} = taken {taken} x {levels}"
-            ),
-            *[
-                Count(f"on level {level} in flight", number, taken, f"taken {taken}")
-                for level, number in sorted(self._per_level.items(), key=repr)
-            ],
-        ]
-        return [
+        counts = [
             Count("executing", self._executing, cap, f"cap {cap}"),
             Count("in flight", self._in_flight, cap * self.levels, f"{cap * self.levels} = cap {cap} x {levels}"),
-            *[count for count in bounded if count.beyond],
         ]
+        by_taken = taken * self.levels, f"{taken * self.levels} = taken {taken} x {levels}"
+        more = [] if counts[1].beyond else [Count("in flight", self._in_flight, *by_taken)]
+        for level, number in sorted(self._per_level.items(), key=repr):
+            more.append(Count(f"on level {level} in flight", number, taken, f"taken {taken}"))
+        return [*counts, *[count for count in more if count.beyond]]
 
     @property
     def pool(self) -> str:

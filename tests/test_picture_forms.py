@@ -7,32 +7,27 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from stories import livelock, violation
+from stories import violation
+from traces import going_round, making, of_history
 
 from slotcheck.checks.cli import main
-from slotcheck.checks.forms.form import Form, Making, NotWrittenError
+from slotcheck.checks.forms.form import Form, NotWrittenError
 from slotcheck.checks.forms.itf import ITF
 from slotcheck.checks.forms.picture import HTML, SVG, still_of
-from slotcheck.checks.replay import player_of, replay
-from slotcheck.checks.subject import resolve_subject
-from slotcheck.checks.trace import Trace
-
-
-def making(trace: Trace) -> Making:
-    subject = resolve_subject(trace.subject)
-    return Making(trace, subject, replay(trace, player_of(trace, subject)), "it")
-
 
 DEADLOCK = making(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2))
 
 
-def test_what_is_written_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", [HTML, SVG], ids=lambda form: form.name)
+def test_what_is_written_is_read_back(form: Form) -> None:
     parked = violation("slotcheck.checks.mutants:DropsParkedSlot", "p(c) o\nenvironment: finish p", "OneChainPerSlot")
-    for trace in (DEADLOCK.trace, parked, livelock(monkeypatch)):
-        for form in (HTML, SVG):
-            files = form.make(making(trace))
-            assert [Path(name).suffix for name in files] == [f".{form.name}"]
-            form.check(making(trace), files)
+    made = [DEADLOCK, making(parked), making(of_history())]
+    # A subject of its own, which has no name to be found by.
+    made.append(DEADLOCK._replace(trace=going_round()))
+    for one in made:
+        files = form.make(one)
+        assert [Path(name).suffix for name in files] == [f".{form.name}"]
+        form.check(one, files)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from html import unescape
 from xml.etree import ElementTree
 
@@ -39,13 +40,14 @@ def _check_page(making: Making, files: dict[str, str]) -> None:
     told = {int(step): unescape(event) for step, event in _EVENT.findall(written)}
     film = json.loads(_FILM.findall(written)[0])
     showing: dict[int, str] = {}
+    known = [run for step in film["steps"] for run in moments[step].view["runs"]]
     for step, changes in zip(film["steps"], film["changes"], strict=True):
         for part, piece in zip(changes[::2], changes[1::2], strict=True):
             showing[part] = film["pieces"][piece]
         if told.get(step) != shown_event(events[step]):
             raise NotWrittenError(f"the event of step {step} cannot be read back")
         drawn = {(unescape(name), kind) for piece in showing.values() for kind, name in _RUN.findall(piece)}
-        if not drawn <= _kinds(trace, moments[step]):
+        if not drawn <= _kinds(trace, moments[step], known):
             raise NotWrittenError(f"the runs of step {step} cannot be read back")
     if film["steps"][film["bad"]] != len(trace.steps):
         raise NotWrittenError("the step that is wrong is not marked")
@@ -73,11 +75,11 @@ def still_of(step: int | None = None) -> Form:
     return Form("svg", "a picture of the last state, or of the one after any step", make, check)
 
 
-def _kinds(trace: Trace, moment: Moment) -> set[tuple[str, str]]:
-    """Each run as a picture names it, and what it is at this moment."""
+def _kinds(trace: Trace, moment: Moment, more: Iterable[str] = ()) -> set[tuple[str, str]]:
+    """Each run of the scenario or the pool, and more, as a picture names it, and what it is at this moment."""
     known = moment.view["runs"]
     kinds = {name: _KINDS.get(run["phase"], "strange") for name, run in known.items()}
-    for name in (run.name for run in (trace.play.runs if trace.play is not None else ())):
+    for name in (*(() if trace.play is None else (run.name for run in trace.play.runs)), *more):
         kinds.setdefault(name, "ended" if moment.progress.get(name) == "ended" else "not-asked")
     return {(clean(name), kind) for name, kind in kinds.items()}
 
