@@ -112,6 +112,16 @@ def test_runs_that_no_forest_names_are_drawn_from_the_start() -> None:
     assert (set(parts.names), parts.levels) == ({run.name for run in WALK}, 3)
 
 
+def test_locks_and_events_are_told() -> None:
+    text = "p(a b)\nbody p: L.take; +a; ?e; +b; &*; L.drop\nbody a: !e; L.take; w; L.drop"
+    story = story_of(violation("slotcheck.checks.mutants:LendsTwice", text, "LevelWithinCap"))
+    told = {line for frame in story.frames for line in frame.more}
+    assert {"in L: nobody", "in L: p", "events set: e"} <= told
+    film = Film(story)
+    for place, frame in enumerate(story.frames):
+        assert film.frame(place)["more"] == "".join(f"<p>{line}</p>" for line in frame.more)
+
+
 def test_the_film_shows_what_the_views_say() -> None:
     shown = list(frames(60, WALK, 2))
     whole = Film(Story("x", "", "", shown, 0, WALK))

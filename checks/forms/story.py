@@ -118,8 +118,8 @@ def _more(moment: Moment) -> list[str]:
     told = []
     for lock, where in moment.locks.items():
         queue = f"; queue: {', '.join(where['queue'])}" if where["queue"] else ""
-        told.append(f"{lock}: {', '.join(where['in']) or 'nobody'} in{queue}")
-    return told + ([f"set: {', '.join(moment.events)}"] if moment.events else [])
+        told.append(f"in {lock}: {', '.join(where['in']) or 'nobody'}{queue}")
+    return told + ([f"events set: {', '.join(moment.events)}"] if moment.events else [])
 
 
 def _facts(trace: Trace) -> list[tuple[str, str]]:
