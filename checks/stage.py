@@ -134,6 +134,8 @@ class Stage:
     def _bent(self, start: str, end: str) -> tuple[Point, Point, Point]:
         (x, y), (to_x, to_y) = self.corners[start], self.corners[end]
         half, box = HEIGHT / 2, self.box
+        begin: Point
+        finish: Point
         if self.as_list:  # on the right, those that lead up further out
             far = abs(to_y - y) / 12
             out = max(x, to_x) + box + (45 if to_y > y else 101) + far
