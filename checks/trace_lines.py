@@ -34,7 +34,7 @@ def _lines(trace: Trace) -> Iterator[tuple[str, str]]:
     if circle is None:
         yield f"  {trace.message}", _PLAIN
     else:
-        yield "  nothing goes on:", _PLAIN
+        yield f"  {trace.message.partition(': ')[0]}:", _PLAIN
         yield from ((f"    {line}", _PLAIN) for line in (*circle.waits, *circle.slots, *circle.freed))
     if trace.tree and trace.tree not in trace.scenario:
         yield f"  tree {trace.tree}", _PLAIN

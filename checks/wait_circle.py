@@ -55,7 +55,7 @@ def _waits(moment: Moment) -> Iterator[tuple[str, str, str]]:
                 if kind in words:
                     why = f"{run} waits for {name} {words[kind]}"
                 else:
-                    why = f"{run} waits for {kind} {name}, which is {ender}'s to {'set' if kind == 'event' else 'drop'}"
+                    why = f"{run} waits for {kind} {name}, which {ender} {'would set' if kind == 'event' else 'is in'}"
                 yield run, ender, why
     known = moment.view["runs"]
     for run in moment.view["waiting"]:
@@ -84,8 +84,11 @@ def _slots(view: Mapping[str, Any], runs: tuple[str, ...]) -> Iterator[str]:
         if seen["token"] == "none":
             phase = "waits for a slot" if seen["phase"] == "waiting" else "has no slot"
             parent = known.get(seen["parent"]) if seen["parent"] is not None else None
-            lent = parent is not None and parent["lent"]
-            below = "" if parent is None else f"; the slot of its parent {seen['parent']} is {'' if lent else 'un'}lent"
+            below = ""
+            if parent is not None and parent["token"] == "none":
+                below = f"; its parent {seen['parent']} has none"
+            elif parent is not None:
+                below = f"; the slot of its parent {seen['parent']} is {'lent' if parent['lent'] else 'unlent'}"
             yield f"{run} {phase}{below}"
             continue
         slot = "a pool slot" if seen["token"] == "pool" else f"the slot of {seen['parent']} on loan"

@@ -51,7 +51,8 @@ def _markdown(making: Making) -> dict[str, str]:
     if circle is None:
         lines += ["What is wrong:", "", *_fenced([trace.message])]
     else:
-        lines += ["Nothing goes on:", "", *_fenced([*circle.waits, *circle.slots, *circle.freed])]
+        head = trace.message.partition(": ")[0]
+        lines += ["What is wrong:", "", *_fenced([f"{head}:", "", *circle.waits, *circle.slots, *circle.freed])]
     lines += [f"- {name}: {_code(fact)}" for name, fact in _facts(trace) if fact]
     lines += ["", f"### {len(trace.steps)} steps", "", *_fenced(numbered_events(trace))]
     if trace.again:
