@@ -16,13 +16,14 @@ from slotcheck.checks.forms.picture import HTML, SVG
 from slotcheck.checks.forms.prose import MARKDOWN, TEXT
 from slotcheck.checks.forms.pytest_file import PYTEST
 from slotcheck.checks.forms.script import PORT
+from slotcheck.checks.forms.tla import TLA
 from slotcheck.checks.replay import player_of, replay
 from slotcheck.checks.subject import AnySubject, SubjectError, resolve_subject
 from slotcheck.checks.trace import Trace
 
 __all__ = ["FORMS", "WrittenTrace", "making_of", "subject_of", "write_traces", "written_form"]
 
-FORMS: dict[str, Form] = {form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, PORT)}
+FORMS: dict[str, Form] = {form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, PORT, TLA)}
 
 
 @dataclass
