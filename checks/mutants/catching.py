@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from slotcheck.checks.aio_check import AioTrace, Ways, check_program
@@ -51,19 +52,22 @@ class Caught(NamedTuple):
 
 def catch(names: Iterable[str], runs: int) -> Iterator[Caught]:
     """Check each on what is generated of up to so many runs, the smallest first, until its invariant fails."""
-    parts = _smallest_first(generated_scenarios(runs))
-    under_permits = _smallest_first(permit_scenarios(min(runs, _PERMIT_RUNS)))
     for name in names:
         if name in MUTANTS:
-            yield _catch(MUTANTS[name], parts)
+            yield _catch(MUTANTS[name], _smallest_first(generated_scenarios, runs))
         elif name in PERMITS:
-            yield _catch_permits(PERMITS[name], under_permits)
+            yield _catch_permits(PERMITS[name], _smallest_first(permit_scenarios, min(runs, _PERMIT_RUNS)))
         else:
             yield _catch_port(PORTS[name], min(runs, _PORT_RUNS))
 
 
-def _smallest_first(scenarios: Iterable[Scenario]) -> list[Part]:
-    return sorted(parts_of(scenarios), key=lambda part: (len(part.scenario.runs), part.cap))
+@functools.cache
+def _smallest_first(generate: Callable[[int], Iterable[Scenario]], runs: int) -> list[Part]:
+    return sorted(parts_of(generate(runs)), key=_size)
+
+
+def _size(part: Part) -> tuple[int, int]:
+    return len(part.scenario.runs), part.cap
 
 
 def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
@@ -82,6 +86,7 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
 def _catch_permits(faulty: type[FaultyPermits], parts: list[Part]) -> Caught:
     name = f"slotcheck.checks.mutants:{faulty.__name__}"
     subject = PermitSubject(ClassSubject("pool", Pool), faulty, name)
+    parts = [part for part in parts if part.scenario.name.endswith(f" {faulty.environment}")]
     missed = Caught(faulty.__name__, "permits", faulty.mistake, faulty.caught_by, False, None, "not caught")
     return _caught(missed, subject, parts)
 
@@ -91,14 +96,14 @@ def _caught(missed: Caught, subject: AnySubject, parts: list[Part]) -> Caught:
     best: Trace | None = None
     size: tuple[int, int] | None = None
     for part in parts:
-        if size is not None and size != (len(part.scenario.runs), part.cap):
+        if size is not None and size != _size(part):
             break
         result = check_part(part, subject)
         if result.stopped is not None:
             raise KeyboardInterrupt  # nothing else ends it early
         for trace in result.traces:
             if trace.invariant == missed.caught_by and (best is None or len(trace) < len(best)):
-                best, size = trace, (len(part.scenario.runs), part.cap)
+                best, size = trace, _size(part)
     return missed if best is None else missed._replace(caught=True, trace=best, message=best.message)
 
 

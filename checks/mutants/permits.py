@@ -20,6 +20,8 @@ class FaultyPermits(Permits):
     mistake: ClassVar[str]
     #: The invariant that must catch it.
     caught_by: ClassVar[str]
+    #: What may happen from outside for it to show.
+    environment: ClassVar[str] = "plain"
 
 
 class WaitsUnderPermit(FaultyPermits):
@@ -107,6 +109,7 @@ class HandsOutTwice(FaultyPermits):
 class CancelStaysInQueue(FaultyPermits):
     mistake = "a run that is cancelled in a permit's queue stays there, and is handed the permit some time"
     caught_by = "HolderPresent"
+    environment = "cancel"
 
     def cancel(self, run: Hashable) -> PermitAnswer:
         state = self._present.get(run)
@@ -121,6 +124,7 @@ class CancelStaysInQueue(FaultyPermits):
 class CancelKeepsPermit(FaultyPermits):
     mistake = "a cancel between hand-over and resume is taken for one of a queued run: the permit stays with it"
     caught_by = "HolderPresent"
+    environment = "cancel"
 
     def cancel(self, run: Hashable) -> PermitAnswer:
         state = self._present.get(run)
@@ -146,6 +150,7 @@ class WorksWithoutSlot(FaultyPermits):
 class StoresOnFailure(FaultyPermits):
     mistake = "a body that has failed leaves its key as the memo"
     caught_by = "MemoTrue"
+    environment = "fail"
 
     def fail(self, run: Hashable) -> PermitAnswer:
         return self.finish(run)
@@ -154,6 +159,7 @@ class StoresOnFailure(FaultyPermits):
 class StoresBeforeChildren(FaultyPermits):
     mistake = "a body that ends before its children leaves its key as the memo"
     caught_by = "MemoTrue"
+    environment = "early"
 
     def finish(self, run: Hashable) -> PermitAnswer:
         return self._end(run, well=True)
@@ -162,6 +168,7 @@ class StoresBeforeChildren(FaultyPermits):
 class KeepsOlderMemo(FaultyPermits):
     mistake = "a body that fails leaves the memo of the one before it, whose work it has half undone"
     caught_by = "Lockstep"
+    environment = "fail"
 
     def fail(self, run: Hashable) -> PermitAnswer:
         state = self._present.get(run)
@@ -200,6 +207,7 @@ class AsksWithoutParent(FaultyPermits):
 class ForgetsEndedMounters(FaultyPermits):
     mistake = "a component below itself is refused only while a run of it above is present"
     caught_by = "Lockstep"
+    environment = "early"
 
     def _judge(self, run: Any, component: Any, key: Any, parent: Any, job: Any, lineage: Lineage | None) -> Present:
         told = super()._judge(run, None, key, parent, job, lineage).lineage
