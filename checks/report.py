@@ -289,8 +289,16 @@ def trace_text(trace: Trace) -> RenderableType:
         blocks += [Text(f"  {'':>{width}}  {event}") for event in trace.circle]
     if trace.events:
         if trace.before != trace.after:
-            blocks += [Text(f"  before step {len(trace.events)}: {_pool(trace.before)}"), *_runs(trace.before)]
-        blocks += [Text(f"  after step {len(trace.events)}: {_pool(trace.after)}"), *_runs(trace.after)]
+            blocks += [
+                Text(f"  before step {len(trace.events)}: {_pool(trace.before)}"),
+                *_runs(trace.before),
+                *_permits(trace.before),
+            ]
+        blocks += [
+            Text(f"  after step {len(trace.events)}: {_pool(trace.after)}"),
+            *_runs(trace.after),
+            *_permits(trace.after),
+        ]
     return Group(*blocks)
 
 
@@ -310,6 +318,13 @@ def _runs(state: dict[str, Any]) -> Iterable[Text]:
         parent = f", parent {run['parent']}" if run["parent"] and run["token"] != "loan" else ""
         phase = run["phase"].replace("_", " ")
         yield Text(f"      {name}: {phase}, {slot}{lent}, level {run['level']}{parent}")
+
+
+def _permits(state: dict[str, Any]) -> Iterable[Text]:
+    for component, permit in state.get("permits", {}).items():
+        queue = f", queued: {', '.join(permit['queue'])}" if permit["queue"] else ""
+        memo = f", memo {permit['memo']}" if permit["memo"] else ""
+        yield Text(f"      permit of {component}: held by {permit['holder'] or 'nobody'}{queue}{memo}")
 
 
 def _first(items: Sequence[str], count: int) -> list[str]:

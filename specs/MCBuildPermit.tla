@@ -64,23 +64,36 @@ MCCircleScenarios    == Keyed({Circle}, {2}, {FALSE}, Plain)
 MCCircleAtOneScenarios == Keyed({Circle}, {1}, BOOLEAN, Plain)
 MCBesideItScenarios  == Keyed({BesideIt}, {1}, {FALSE}, Plain)
 MCWitnessScenarios   ==
-  Keyed({Overlap, BesideIt, SharedPlain, Below2}, {1, 2}, {FALSE}, WithCancel)
+  Keyed({Overlap, Overlaps, BesideIt, Below2}, {1, 2}, {FALSE}, WithCancel)
 MCSharedScenarios    == Keyed({Overlaps, SharedPlain}, {2, 3}, {FALSE}, Plain)
 
 -----------------------------------------------------------------------------
 \* Witnesses: each of these must be violated.
 NeverAnswered ==
   [][ \A r \in Here : ~(Handed(r) /\ Answers(r) /\ progress'[r] = "ended") ]_vars
-NeverWithoutASlot ==           \* queues on a permit, and the pool knows nothing of it
-  \A r \in Present : pool.phase[r] # "unknown"
 NeverDropsAndAsks ==
   [][ \A r \in Here : ~(Handed(r) /\ progress'[r] = "asked"
-                         /\ pool.phase[r] = "unknown" /\ pool'.phase[r] # "unknown") ]_vars
-NeverHandedOnWithoutWork ==    \* a grant of the permit is cancelled
-  [][ \A r \in Here : Handed(r) => ~(pool.phase[r] # "unknown" /\ progress'[r] = "ended"
-                                      /\ ~Answers(r)) ]_vars
+        /\ pool.phase[r] = "unknown" /\ pool'.phase[r] # "unknown") ]_vars
+NeverABodyUnderItsPermit ==
+  [][ \A r \in Here : ~(Handed(r) /\ progress'[r] = "resumed") ]_vars
+NeverAPermitCancelled ==       \* before its run resumes
+  [][ \A r \in Here : ~(Handed(r) /\ ~Answers(r) /\ progress'[r] = "ended") ]_vars
 NeverRefused ==
   [][ \A r \in Here : ~(progress[r] = "idle" /\ progress'[r] = "ended") ]_vars
+Queued(r) == \E c \in Components, i \in 1 .. Cardinality(Here) :
+               i \in DOMAIN permits.queue[c] /\ permits.queue[c][i] = r
+NeverBehindAHolder == \A r \in Here : ~Queued(r)
+NeverHandedOn ==
+  [][ \A r \in Here : ~(Queued(r) /\ permits'.holder[Component(r)] = r) ]_vars
+NeverAQueuedRunCancelled ==
+  [][ \A r \in Here : ~(Queued(r) /\ progress'[r] = "ended") ]_vars
+NeverTwoInAQueue == \A c \in Components : Len(permits.queue[c]) < 2
+NeverAMemoCleared ==
+  [][ \A c \in Components :
+        permits.memo[c] # None => permits'.memo[c] # None ]_vars
+NeverBesideAFreeSlot ==        \* it enters beside another one, and takes no slot
+  [][ \A r \in Here : ~(progress[r] = "idle" /\ progress'[r] = "asked"
+        /\ pool'.phase[r] = "unknown" /\ pool'.taken < pool'.cap) ]_vars
 NeverASlotSits == Sitting = {}
 NeverAllButOneSit ==           \* as many slots as there are but one
   ~(pool.cap > 1 /\ Cardinality(Sitting) = pool.cap - 1)

@@ -172,8 +172,8 @@ def _own_jobs(parents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def instance_of(scenario: Mapping[str, Any]) -> Instance:
-    """The instance that a state's ``scenario`` says."""
-    fields = {name: _plain(scenario[name]) for name in Instance._fields}
+    """The instance that a state's ``scenario`` says; what it does not speak of is the default."""
+    fields = {name: _plain(scenario[name]) for name in Instance._fields if name in scenario}
     return Instance(**fields)
 
 
