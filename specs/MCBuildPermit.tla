@@ -24,7 +24,8 @@ Keyed(cases, caps, relend, acts) ==
 
 Overlap    == <<Two, <<1, 1>>>>                \* two updates of one component
 Overlaps   == <<ThreeRoots, <<1, 1, 1>>>>
-Changed    == Built(ThreeRoots, <<1, 1, 1>>, <<1, 2, 1>>, 2, FALSE, Plain)
+Changed    == {Built(Two, <<1, 1>>, <<1, 2>>, 1, FALSE, WithEverything),
+                Built(ThreeRoots, <<1, 1, 1>>, <<1, 2, 1>>, 2, FALSE, Plain)}
 Siblings   == <<Pair, <<0, 1, 1>>>>
 Shared     == <<TwoChains, <<2, 1, 3, 1>>>>    \* mounted by two components
 SharedPlain == <<TwoChains, <<0, 1, 0, 1>>>>   \* by two runs of none
@@ -37,7 +38,7 @@ Circle     == <<TwoChains, <<1, 2, 2, 1>>>>    \* two that mount each other
 MCScenarios ==
   Keyed({Overlap, Siblings}, {1, 2}, {FALSE}, WithEverything)
     \cup Keyed({Shared, Overlaps}, {1, 2}, {FALSE}, Plain)
-    \cup Keyed({Below2}, {1}, {FALSE}, WithEarly) \cup {Changed}
+    \cup Keyed({Below2}, {1}, {FALSE}, WithEarly) \cup Changed
     \cup Keyed({Circle}, {1}, {FALSE}, Plain)
 
 \* Bigger ones.

@@ -98,9 +98,7 @@ class Instance(NamedTuple):
             jobs = [f"{name}: {'/'.join(self.paths[node])}" for name, node in zip(names, self.job, strict=True)]
             more = f", jobs {', '.join(jobs)}"
         if self.permits:
-            built = [
-                f"{run.name}: {run.component}{f' {run.key}' if run.key else ''}" for run in runs if run.component
-            ]
+            built = [f"{run.name}: {run.component}{f' {run.key}' if run.key else ''}" for run in runs if run.component]
             more += f", components {', '.join(built)}"
         return Scenario(
             " ".join([tree, *(told or ["plain"])]) + more,
