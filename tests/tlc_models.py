@@ -55,7 +55,8 @@ MCSmallScenarios == Shared({PairJobs}, {1}, {FALSE}, WithCancel, AllOrders)
 SMALL_PERMITS = """---- MODULE MCSmall ----
 EXTENDS MCBuildPermit
 MCSmallScenarios == Keyed({Overlap}, {1}, {FALSE}, WithEverything)
-  \\cup Keyed({BesideIt}, {1}, {FALSE}, Plain) \\cup Keyed({Overlaps}, {2}, {FALSE}, Plain) \\cup Keyed({Below2}, {1}, {FALSE}, Plain)
+  \\cup Keyed({BesideIt}, {1}, {FALSE}, Plain) \\cup Keyed({Overlaps}, {2}, {FALSE}, Plain)
+  \\cup Keyed({Below2}, {1}, {FALSE}, Plain)
   \\cup {Built(Two, <<1, 1>>, <<1, 2>>, 1, FALSE, WithFail)}
 ====
 """

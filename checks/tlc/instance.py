@@ -54,7 +54,7 @@ class Instance(NamedTuple):
     #: Empty: each run without a parent has a job of its own, and so have all runs below it.
     jobs: tuple[int, ...] = ()
     job: tuple[int, ...] = ()
-    #: R9, of each run: its component, 0 for none, and the key that a memo can answer it by; and whether bodies may fail.
+    #: R9, of each run: its component, 0 for none, and the key that a memo answers it by; and whether bodies may fail.
     component: tuple[int, ...] = ()
     key: tuple[int, ...] = ()
     fail: bool = False
@@ -263,7 +263,8 @@ def _permits_of(instance: Instance, snapshot: Any) -> Key:
     under.
     """
     number = {None: 0, **{name: at for at, name in enumerate(instance.names, 1)}}
-    version = {None: 0, **dict(zip(instance.keys, instance.key, strict=True))}
+    version: dict[str | None, int] = dict(zip(instance.keys, instance.key, strict=True))
+    version[None] = 0
     permits = {permit.component: permit for permit in snapshot.permits}
     present = {run.run: run for run in snapshot.present}
     holder, queue, memo = [], [], []
