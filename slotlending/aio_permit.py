@@ -287,7 +287,7 @@ class Pool(aio.Pool):
                 _above.reset(token)
             run._leave()
             self._forget_result(run.component)
-        if self._permits.memo(run.component) == key:
+        if key is not None and self._permits.memo(run.component) == key:
             self._results[run.component] = result
         return result
 
