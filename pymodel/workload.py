@@ -64,7 +64,7 @@ class Workload:
         self.cap = cap
         self.relend = relend
         self.calls = calls
-        self._resume_at_grant = resume_at_grant
+        self._resume_at_grant = resume_at_grant and not scenario.permits  # there a grant lets nobody go on
         conduct = getattr(calls.subject, "conduct", None)
         self._permits = PermitBodies(scenario, calls) if scenario.permits else None
         self.bodies = self._permits or (

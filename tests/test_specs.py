@@ -74,7 +74,8 @@ def _names(definitions: Definitions, *of: str) -> set[str]:
 
 def test_actions_have_the_names_of_the_verbs(lending: Definitions) -> None:
     assert _names(lending, "BodyStep") == {name_of(verb) for verb in BODY_STEPS if verb not in WRITTEN_OUT}
-    assert _names(lending, "Environment") == {name_of(verb) for verb in ENVIRONMENT_ACTS} - {"Fail"}
+    # Where runs need no permits a failure is an early end.
+    assert _names(lending, "Environment") == {name_of(verb) for verb in ENVIRONMENT_ACTS if verb != "fail"}
     permits = read_definitions(SPECS, "BuildPermit")
     assert _names(permits, "BodyStep") == _names(lending, "BodyStep")
     assert _names(permits, "Environment") == {name_of(verb) for verb in ENVIRONMENT_ACTS}
