@@ -19,7 +19,7 @@ from rich.table import Table
 from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
-from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
+from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
@@ -61,7 +61,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
                 metavar="SUBJECT",
                 help="What to check: pool, rule:NAME, or package.module:Class.",
             ),
-            click.option("--order", metavar="ORDER", help="The order to make pools with: fewest_held or fifo."),
+            click.option("--order", metavar="ORDER", help=ORDER_HELP),
             click.option("--tie", metavar="TIE", help="The tie-break of fewest_held: served or oldest."),
         )
     ):

@@ -5,8 +5,15 @@ like any class: ``slotcheck check --subject slotcheck.checks.mutants:LendsTwice`
 """
 
 from slotcheck.checks.mutants.catching import FAULTY, MUTANT_RUNS, Caught, catch
-from slotcheck.checks.mutants.pools import (
+from slotcheck.checks.mutants.orders import (
     MUTANTS,
+    KeepsItsTurn,
+    PriorityAtTheTopOnly,
+    PriorityInverted,
+    ShareOverrun,
+    ShareStaysUsed,
+)
+from slotcheck.checks.mutants.pools import (
     AcceptsCapOfZero,
     AdmitsOneTooFew,
     CancelIgnoresLoweredCap,
@@ -110,6 +117,11 @@ __all__ = [
     "ServesNewestFirst",
     "TryAskNeverGrants",
     "WaitsInOneQueue",
+    "KeepsItsTurn",
+    "PriorityAtTheTopOnly",
+    "PriorityInverted",
+    "ShareOverrun",
+    "ShareStaysUsed",
     "CancelsNeighbours",
     "ChildrenAskForNothing",
     "DropsCancelledGrant",

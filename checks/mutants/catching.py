@@ -12,7 +12,8 @@ from slotcheck.checks.check import Part, check_part, parts_of
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.histories import play_histories
-from slotcheck.checks.mutants.pools import MUTANTS, Mutant
+from slotcheck.checks.mutants.orders import MUTANTS
+from slotcheck.checks.mutants.pools import Mutant
 from slotcheck.checks.mutants.ports import PORTS, FaultyPort
 from slotcheck.checks.subject import ClassSubject
 from slotcheck.checks.trace import Trace
