@@ -26,6 +26,7 @@ from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.prove_command import prove_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.simulate_command import simulate_command
 from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
@@ -168,6 +169,7 @@ def check_command(
 main.add_command(compare_command)
 main.add_command(asyncio_command)
 main.add_command(prove_command)
+main.add_command(simulate_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
 
