@@ -6,11 +6,14 @@ import json
 import os
 import sys
 import time
+from typing import NoReturn
 
 import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.compare import compare
+from slotcheck.checks.compare_orders import compare_orders
+from slotcheck.checks.compare_orders_report import orders_as_json, orders_as_text, verdict_of
 from slotcheck.checks.compare_report import comparison_as_json, comparison_as_text
 from slotcheck.checks.designs import DESIGNS, Look
 from slotcheck.checks.report import console
@@ -25,6 +28,9 @@ __all__ = ["compare_command"]
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
 @click.option("--rule", "rules", multiple=True, type=click.Choice(DESIGNS), help="Only this rule. May be repeated.")
 @click.option("--designs/--no-designs", default=None, help="With or without the table (default: if none is named).")
+@click.option(
+    "--orders", is_flag=True, help="Instead: the orders and rules on the posts' workloads, on a virtual clock."
+)
 @click.option("--runs", type=click.IntRange(2, 6), default=4, show_default=True, help="Forests up to N runs.")
 @click.option("--cap", type=click.IntRange(1), default=2, show_default=True, help="Of the trees of growing width.")
 @click.option("--levels", type=click.IntRange(3, 6), default=3, show_default=True, help="Their levels.")
@@ -38,6 +44,7 @@ def compare_command(
     scenarios: tuple[str, ...],
     rules: tuple[str, ...],
     designs: bool | None,
+    orders: bool,
     runs: int,
     cap: int,
     levels: int,
@@ -54,6 +61,10 @@ def compare_command(
     in flight, whether the levels must be known, and which of the four conditions for deadlock is broken. SCENARIO is
     one that ships or a file; one that is named is explored under every rule, with or without an 'expect' line for it.
     """
+    if orders:
+        if scenarios or rules or designs is not None:
+            raise BadInput("--orders has workloads of its own: it takes no scenario, --rule or --designs")
+        _compare_orders(form)
     if max_seconds is not None and not max_seconds >= 0:
         raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
     try:
@@ -84,3 +95,16 @@ def compare_command(
     else:
         console().print(comparison_as_text(compared, seconds))
     sys.exit(EXIT_CODES[compared.verdict])
+
+
+def _compare_orders(form: str) -> NoReturn:
+    compared = []
+    with progress("simulating", 0) as (tell, _):
+        for one in compare_orders():
+            compared.append(one)
+            tell(len(compared))
+    if form == "json":
+        click.echo(json.dumps(orders_as_json(compared), indent=1))
+    else:
+        console().print(orders_as_text(compared))
+    sys.exit(EXIT_CODES[verdict_of(compared)])

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from slotcheck.checks.scenario import builtin_scenarios, read_scenario, resolve
-from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
+from slotcheck.checks.subject import AnySubject, ClassSubject, SubjectError, resolve_subject
 from slotcheck.pymodel.live import LiveRule
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.simulate import simulate
@@ -47,7 +47,12 @@ def play(
 
 def _simulated(scenario: Scenario, subject: AnySubject, cap: int, relend: bool) -> Simulated:
     if isinstance(subject, ClassSubject):
-        return simulate(scenario, subject.new(cap, relend=relend))
+        if subject.ours:
+            return simulate(scenario, subject.new(cap, relend=relend))
+        try:
+            return simulate(scenario, subject.new(cap, relend=relend))
+        except Exception as error:
+            raise SubjectError(f"{subject.name} cannot be simulated: {type(error).__name__}: {error}") from error
     options: dict[str, Any] = subject.options
     rule = subject.rule.declared(scenario.levels)
     return simulate(scenario, LiveRule(rule, cap, relend=relend, **options), rule.conduct)

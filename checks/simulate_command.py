@@ -86,7 +86,8 @@ def _as_text(scenario: Scenario, plays: Sequence[Play]) -> RenderableType:
     for one in plays:
         found = one.found
         counts = found.in_flight.peak, found.working.peak, len(found.declined), len(found.stuck)
-        whole.add_row(one.name, str(one.cap), f"{found.end_ms:,}", *[f"{count:,}" for count in counts])
+        ends = "never" if found.stuck else f"{found.end_ms:,}"
+        whole.add_row(one.name, str(one.cap), ends, *[f"{count:,}" for count in counts])
     told += [whole, Text()]
     for one in plays:
         table = Table(box=None, pad_edge=False, title=one.name if len(plays) > 1 else None, title_justify="left")
@@ -95,7 +96,7 @@ def _as_text(scenario: Scenario, plays: Sequence[Play]) -> RenderableType:
         rows = _jobs(one)
         for job in rows[:_MOST_ROWS]:
             took = "" if job["took_ms"] is None else f"{job['took_ms']:,}"
-            times = [f"{job[key]:,}" for key in ("asks_ms", "ends_ms")]
+            times = [f"{job['asks_ms']:,}", "never" if job["took_ms"] is None else f"{job['ends_ms']:,}"]
             table.add_row(job["job"], f"{job['runs']:,}", *times, took, str(job["most_held"]), f"{job['share']:.0%}")
         told.append(table)
         if len(rows) > _MOST_ROWS:
