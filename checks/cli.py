@@ -21,6 +21,7 @@ from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
 from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
+from slotcheck.checks.fairness_command import fairness_command
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.prove_command import prove_command
@@ -168,6 +169,7 @@ def check_command(
 
 main.add_command(compare_command)
 main.add_command(asyncio_command)
+main.add_command(fairness_command)
 main.add_command(prove_command)
 main.add_command(simulate_command)
 main.add_command(size_command)

@@ -16,6 +16,8 @@ from slotcheck.checks.compare_orders import compare_orders
 from slotcheck.checks.compare_orders_report import orders_as_json, orders_as_text, verdict_of
 from slotcheck.checks.compare_report import comparison_as_json, comparison_as_text
 from slotcheck.checks.designs import DESIGNS, Look
+from slotcheck.checks.plots import PlotError, save
+from slotcheck.checks.relend_report import relend_as_json, relend_as_text, relend_gains, relend_plot
 from slotcheck.checks.report import console
 from slotcheck.checks.rows import rows_of
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
@@ -31,6 +33,8 @@ __all__ = ["compare_command"]
 @click.option(
     "--orders", is_flag=True, help="Instead: the orders and rules on the posts' workloads, on a virtual clock."
 )
+@click.option("--relend", is_flag=True, help="Instead: what relend gains in makespan, over caps and depths.")
+@click.option("--plot", "plots", multiple=True, metavar="FILE", help="With --relend: draw it, as .png or .svg.")
 @click.option("--runs", type=click.IntRange(2, 6), default=4, show_default=True, help="Forests up to N runs.")
 @click.option("--cap", type=click.IntRange(1), default=2, show_default=True, help="Of the trees of growing width.")
 @click.option("--levels", type=click.IntRange(3, 6), default=3, show_default=True, help="Their levels.")
@@ -45,6 +49,8 @@ def compare_command(
     rules: tuple[str, ...],
     designs: bool | None,
     orders: bool,
+    relend: bool,
+    plots: tuple[str, ...],
     runs: int,
     cap: int,
     levels: int,
@@ -61,10 +67,12 @@ def compare_command(
     in flight, whether the levels must be known, and which of the four conditions for deadlock is broken. SCENARIO is
     one that ships or a file; one that is named is explored under every rule, with or without an 'expect' line for it.
     """
-    if orders:
-        if scenarios or rules or designs is not None:
-            raise BadInput("--orders has workloads of its own: it takes no scenario, --rule or --designs")
-        _compare_orders(form)
+    if plots and not relend:
+        raise BadInput("--plot draws what --relend finds; slots held over time are drawn by slotcheck simulate")
+    if orders or relend:
+        if scenarios or rules or designs is not None or (orders and relend):
+            raise BadInput("--orders and --relend each stand alone: no scenario, --rule or --designs beside them")
+        _compare_orders(form) if orders else _compare_relend(form, plots)
     if max_seconds is not None and not max_seconds >= 0:
         raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
     try:
@@ -108,3 +116,17 @@ def _compare_orders(form: str) -> NoReturn:
     else:
         console().print(orders_as_text(compared))
     sys.exit(EXIT_CODES[verdict_of(compared)])
+
+
+def _compare_relend(form: str, plots: tuple[str, ...]) -> NoReturn:
+    gains = relend_gains()
+    try:
+        for path in plots:
+            save(relend_plot(gains), path)
+    except PlotError as error:
+        raise BadInput(str(error)) from error
+    if form == "json":
+        click.echo(json.dumps(relend_as_json(gains), indent=1))
+    else:
+        console().print(relend_as_text(gains))
+    sys.exit(EXIT_CODES[gains.verdict])

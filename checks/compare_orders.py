@@ -151,8 +151,9 @@ def _live_components() -> Comparison:
         rows.append(Row(name, (*ours,), (told["fifo" if order == "fifo" else tie], "")))
     note = (
         "Under FIFO the small job's tasks go one by one on the slot that its own run lends them, 40 x 10 ms, while 7 "
-        "slots serve the big one: 7 x 40 = 280, and 7 more if it starts a round later, as in the engine, where the pool has to "
-        "fill first. Fewest held first counts pool slots: the update's, which the big run borrows, is charged to neither, "
+        "slots serve the big one: 7 x 40 = 280, and 7 more if it starts a round later, as in the engine, where the "
+        "pool has to fill first. Fewest held first counts pool slots: the update's, which the big run borrows, is "
+        "charged to neither, "
         "so with 'oldest', which gives a draw to the big job, 5 big tasks run beside 3 small ones, and with 'served' 4."
     )
     columns = ("big tasks done when the small job ends (starts at 5 ms)", "(at 15 ms)")
@@ -219,9 +220,9 @@ def _walks() -> Comparison:
     note = (
         "A task is a run that has asked and not ended, and the main one; with a queue the 20 workers and the task that "
         "waits for them. Two counts of the post mean something else. It has 3,132 tasks for the unbounded walk, fewer "
-        "than the 3,906 nodes that must all be there while the 3,125 leaves are fetched. And 20 peak fetches where the slot "
-        "is held: that is the slots, for the root has fetched and holds one of them. With lending, children that wait "
-        "count as tasks here: with admission before spawn (R12) only those in flight would be."
+        "than the 3,906 nodes that must all be there while the 3,125 leaves are fetched. And 20 peak fetches where the "
+        "slot is held: that is the slots, for the root has fetched and holds one of them. With lending, children that "
+        "wait count as tasks here: with admission before spawn (R12) only those in flight would be."
     )
     columns = ("peak fetches", "peak tasks", "most slots held", "stuck after fetches")
     return Comparison(f"walking {_NODES:,} nodes, 20 slots", "third post", columns, tuple(rows), True, note)
