@@ -16,7 +16,7 @@ from slotcheck.checks.compare_orders import compare_orders
 from slotcheck.checks.compare_orders_report import orders_as_json, orders_as_text, verdict_of
 from slotcheck.checks.compare_report import comparison_as_json, comparison_as_text
 from slotcheck.checks.designs import DESIGNS, Look
-from slotcheck.checks.plots import PlotError, save
+from slotcheck.checks.plots import PlotError, judge_path, save
 from slotcheck.checks.relend_report import relend_as_json, relend_as_text, relend_gains, relend_plot
 from slotcheck.checks.report import console
 from slotcheck.checks.rows import rows_of
@@ -119,8 +119,10 @@ def _compare_orders(form: str) -> NoReturn:
 
 
 def _compare_relend(form: str, plots: tuple[str, ...]) -> NoReturn:
-    gains = relend_gains()
     try:
+        for path in plots:
+            judge_path(path)
+        gains = relend_gains()
         for path in plots:
             save(relend_plot(gains), path)
     except PlotError as error:

@@ -12,7 +12,7 @@ from slotcheck.pymodel.timeline import Steps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "PlotError", "plot_grid", "plot_held", "save"]
+__all__ = ["FORMATS", "PlotError", "judge_path", "plot_grid", "plot_held", "save"]
 
 FORMATS = (".png", ".svg")
 _MOST_JOBS = 7  # drawn apart; more colours cannot be told from each other
@@ -100,15 +100,20 @@ def plot_grid(
     return figure
 
 
+def judge_path(path: str) -> None:
+    """Raise a `PlotError` if a plot cannot have this name: to be called before long work."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise PlotError(f"{path}: a plot is a file that ends in {' or '.join(FORMATS)}")
+
+
 def save(figure: Figure, path: str) -> None:
     """Write the figure as PNG or SVG, by the name's ending.
 
     Raises:
         PlotError: the ending is another one, or the file cannot be written.
     """
+    judge_path(path)
     ending = Path(path).suffix.lower()
-    if ending not in FORMATS:
-        raise PlotError(f"{path}: a plot is a file that ends in {' or '.join(FORMATS)}")
     try:
         figure.savefig(path, dpi=150, metadata={"Date": None} if ending == ".svg" else {"Software": None})
     except OSError as error:

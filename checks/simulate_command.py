@@ -14,7 +14,7 @@ from rich.text import Text
 
 from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput
 from slotcheck.checks.playing import Play, play, timed_scenario
-from slotcheck.checks.plots import PlotError, plot_held, save
+from slotcheck.checks.plots import PlotError, judge_path, plot_held, save
 from slotcheck.checks.report import console, versions
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError
 from slotcheck.checks.subject import SubjectError
@@ -60,6 +60,8 @@ def simulate_command(
     takes (10); all else takes no time. Acts of the environment are left out. Exit code 1: runs are stuck.
     """
     try:
+        for path in plots:
+            judge_path(path)
         scenario = timed_scenario(name)
         plays = [
             play(scenario, subject, cap or scenario.caps[0], order=order, tie=tie, relend=relend)
