@@ -184,7 +184,8 @@ def _heavy(
             return edge.others + (heaviest[group_of[edge.target]] if stays else 0) == left and edge.others > 0
 
         # The nearest step from here that hands out the first of the slots that are left.
-        queue, came = deque([at]), {at: ()}  # type: dict[int, tuple[Step, ...]]
+        queue = deque([at])
+        came: dict[int, tuple[Step, ...]] = {at: ()}
         while queue:
             now = queue.popleft()
             found = next((edge for edge in space.edges[now] if leads_on(edge)), None)
@@ -258,7 +259,8 @@ class _Space:
 
     def way(self, source: int, target: int, allowed: Any) -> tuple[Step, ...]:
         """A shortest way between two states over allowed edges; there is one."""
-        queue, came = deque([source]), {source: ()}  # type: dict[int, tuple[Step, ...]]
+        queue = deque([source])
+        came: dict[int, tuple[Step, ...]] = {source: ()}
         while target not in came:
             at = queue.popleft()
             for edge in self.edges[at]:
