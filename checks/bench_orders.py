@@ -33,7 +33,7 @@ def bench_orders(*, rounds: int, runs: int) -> Iterator[Figure]:
     for order, tie in _ORDERS:
         few = 0.0
         for jobs in JOBS:
-            cost = min(grant_cost(order, tie, jobs) for _ in range(rounds))
+            cost = min(grant_cost(order, tie, jobs, _GRANTS) for _ in range(rounds))
             few = few or cost
             told = order.partition(":")[0] + (f" {tie}" if order == "fewest_held" else "")
             what = f"a run ends, the next gets its slot, one more asks: {told}, {jobs:,} jobs wait"
@@ -45,7 +45,7 @@ def bench_orders(*, rounds: int, runs: int) -> Iterator[Figure]:
     yield Figure("its peak memory", peak_mib, "MiB", "", counts)
 
 
-def grant_cost(order: str, tie: str, jobs: int, grants: int = _GRANTS) -> float:
+def grant_cost(order: str, tie: str, jobs: int, grants: int) -> float:
     """Microseconds from the end of a run to the end of the next ask, with so many jobs waiting all the while."""
     pool = Pool(1, order=order, tie=tie)
     names = [(f"job{number}",) for number in range(jobs)]

@@ -15,7 +15,7 @@ from slotcheck.checks.compare_orders import Comparison, Row
 from slotcheck.checks.compare_orders_report import orders_as_json, verdict_of
 from slotcheck.checks.order_workloads import files_and_chunks, flat, tree_walk
 from slotcheck.checks.playing import play
-from slotcheck.checks.relend_gain import combs, no_gains, random_forest, random_gains
+from slotcheck.checks.relend_gain import CAPS, comb_gains, combs, no_gains, random_forest, random_gains
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.simulate import simulate
 from slotlending import Pool
@@ -175,3 +175,23 @@ def test_bad_input_ends_with_2_and_one_line(args: tuple[str, ...], said: str) ->
     assert result.exit_code == 2
     assert said in result.output
     assert result.output.count("\n") == 1
+
+
+# -- the document ----------------------------------------------------------------------------------------------------
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "fairness.md"
+
+
+@pytest.mark.parametrize("table", [*FAST, "_live_components"])
+def test_the_document_has_the_rows_that_come_out(table: str) -> None:
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    for row in getattr(module, table)().rows:
+        assert "| " + " | ".join([row.name, *row.ours]) + " |" in lines
+
+
+def test_the_document_has_the_gains_on_combs() -> None:
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    gains = comb_gains()
+    for cap in CAPS:
+        cells = [f"{gain.off_ms} → {gain.on_ms} ms" for gain in gains if gain.cap == cap]
+        assert "| " + " | ".join([str(cap), *cells]) + " |" in lines
