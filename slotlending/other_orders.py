@@ -144,7 +144,13 @@ def order_of(name: str, tie: str, tree: JobTree) -> Order:
     Raises:
         ValueError: there is no such order, or its parameter is missing or wrong; the message says which.
     """
-    kind, colon, parameter = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if name == FEWEST_HELD:
+        return FewestHeldFirst(tree, tie)
+    if name == FIFO:
+        return Fifo()
+    if name == ROUND_ROBIN:
+        return RoundRobin(tree)
+    kind, _, parameter = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind == STRICT_PRIORITY:
         names = parameter.split(",")
         if not all(names) or len(set(names)) < len(names):
@@ -157,12 +163,6 @@ def order_of(name: str, tie: str, tree: JobTree) -> Order:
         if share is None:
             raise ValueError(f"{kind} takes a number of slots >= 1, as in {kind}:4; not {name!r}")
         return FixedShare(share)
-    if not colon and kind == FEWEST_HELD:
-        return FewestHeldFirst(tree, tie)
-    if not colon and kind == FIFO:
-        return Fifo()
-    if not colon and kind == ROUND_ROBIN:
-        return RoundRobin(tree)
     raise ValueError(f"order is one of {', '.join(ORDERS)}, not {name!r}")
 
 
