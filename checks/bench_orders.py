@@ -8,6 +8,7 @@ import resource
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 from slotcheck.checks.figure import Figure
 from slotcheck.checks.order_workloads import flat
@@ -52,6 +53,7 @@ def grant_cost(order: str, tie: str, jobs: int, grants: int) -> float:
     pool.ask("first", None, ("busy",))
     for number, job in enumerate(names):
         pool.ask(number, None, job)
+    run: Any
     ((run, _),) = pool.finish("first").granted
     job_of = dict(enumerate(names))
     gc.collect()
@@ -59,7 +61,7 @@ def grant_cost(order: str, tie: str, jobs: int, grants: int) -> float:
     try:
         begun = time.perf_counter()
         for new in range(jobs, jobs + grants):
-            job = job_of[new] = job_of.pop(run)  # type: ignore[index]
+            job = job_of[new] = job_of.pop(run)
             pool.ask(new, None, job)
             ((run, _),) = pool.finish(run).granted
         return 1e6 * (time.perf_counter() - begun) / grants
