@@ -20,7 +20,7 @@ ScenarioOK(s) ==
   /\ s.parent \in Seq(Runs \cup {Nobody})        \* of each run its parent,
   /\ \A r \in DOMAIN s.parent : s.parent[r] < r  \* which comes before it
   /\ s.cap \in Nat \ {0}
-  /\ s.order \in {"fifo", "fewest_held"}         \* R6
+  /\ s.order \in {"fifo", "fewest_held", "round_robin"}      \* R6
   /\ s.tie \in {"served", "oldest"}
   /\ s.jobs \in Seq(Nat)       \* of each node of the tree of jobs the one
   /\ \A n \in DOMAIN s.jobs : s.jobs[n] < n     \* above it; 0 of the root
