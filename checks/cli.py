@@ -20,9 +20,11 @@ from rich.table import Table
 from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
-from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
+from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
+from slotcheck.checks.fairness_command import fairness_command
 from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.port_command import port_command
 from slotcheck.checks.prove_command import prove_command
@@ -32,6 +34,7 @@ from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
 from slotcheck.checks.show_command import show_command
 from slotcheck.checks.shrink import shrink
+from slotcheck.checks.simulate_command import simulate_command
 from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
@@ -47,7 +50,11 @@ __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
 #: with one less. Five are the fewest with which jobs of unequal shares compete while nothing is resized.
 DEFAULT_RUNS = 5
 
+#: Those of the build permit go up to this many: some 3 s; one more is two minutes.
+DEFAULT_PERMIT_RUNS = 3
+
 _MOST_GENERATED = 10  # runs: there are 2,000 forests of these, each explored some 30 times
+_MOST_PERMIT_RUNS = 5
 _MOST_RUNS = 1_000  # in one scenario: more cannot be explored in a lifetime
 
 
@@ -70,7 +77,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
                 metavar="SUBJECT",
                 help="What to check: pool, rule:NAME, or package.module:Class.",
             ),
-            click.option("--order", metavar="ORDER", help="The order to make pools with: fewest_held or fifo."),
+            click.option("--order", metavar="ORDER", help=ORDER_HELP),
             click.option("--tie", metavar="TIE", help="The tie-break of fewest_held: served or oldest."),
         )
     ):
@@ -86,6 +93,13 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
     type=click.IntRange(1, _MOST_GENERATED),
     metavar="N",
     help=f"Generate all forests of up to N runs (default {DEFAULT_RUNS}, or none if scenarios are named).",
+)
+@click.option(
+    "--permit-runs",
+    type=click.IntRange(2, _MOST_PERMIT_RUNS),
+    metavar="N",
+    help=f"Generate all forests of up to N runs in which runs need permits (default {DEFAULT_PERMIT_RUNS} or --runs if "
+    "that is less, or none if scenarios are named).",
 )
 @click.option("--cap", "caps", type=int, multiple=True, metavar="CAP", help="Only these caps. May be repeated.")
 @click.option("--relend", type=click.Choice(["off", "on", "both"]), help="Only with relend off, on, or both.")
@@ -113,6 +127,7 @@ def check_command(
     order: str | None,
     tie: str | None,
     runs: int | None,
+    permit_runs: int | None,
     caps: tuple[int, ...],
     relend: str | None,
     form: str,
@@ -145,6 +160,10 @@ def check_command(
     if runs is not None or not scenarios:
         # First, so that of two counterexamples of one size the one in the plainest words is told.
         chosen = [*generated_scenarios(DEFAULT_RUNS if runs is None else runs), *chosen]
+    if permit_runs is None and not scenarios:
+        permit_runs = min(DEFAULT_PERMIT_RUNS, runs or DEFAULT_PERMIT_RUNS)
+    if permit_runs is not None:
+        chosen = [*chosen, *permit_scenarios(permit_runs)]
     for scenario in chosen:
         if len(scenario.runs) > _MOST_RUNS:
             raise BadInput(f"{scenario.name} has {len(scenario.runs):,} runs; at most {_MOST_RUNS:,} can be explored")
@@ -189,11 +208,13 @@ def check_command(
 
 main.add_command(compare_command)
 main.add_command(asyncio_command)
+main.add_command(fairness_command)
 main.add_command(port_command)
 main.add_command(prove_command)
 main.add_command(race_command)
 main.add_command(replay_command)
 main.add_command(show_command)
+main.add_command(simulate_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
 main.add_command(vectors_command)

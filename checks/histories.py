@@ -20,7 +20,6 @@ from slotcheck.checks.facts import Facts
 from slotcheck.checks.subject import ClassSubject, takes, view
 from slotcheck.checks.trace import RESTORE, Trace, trace_of_calls
 from slotcheck.pymodel.rules import Refusal, Rule, State
-from slotcheck.pymodel.rules.rule import ORDERS, TIES
 from slotcheck.pymodel.subject import Call, Reply
 
 __all__ = ["Histories", "draw_call", "play_histories"]
@@ -35,6 +34,17 @@ _JOBS: tuple[tuple[str, ...], ...] = (
     ("p",), ("p", "x"), ("p", "y"), ("p", "x", "1"), ("p", "x", "2"), ("q", "x", "1"), ("q", "y"), ("r1",), ("r1", "x"),
     (),
 )  # fmt: skip
+
+#: Orders to play under, with a tie-break where that matters. The names are those of jobs above.
+_ORDERS = (
+    ("fewest_held", "served"),
+    ("fewest_held", "oldest"),
+    ("fifo",),
+    ("round_robin",),
+    ("strict_priority:q,y,2,p",),
+    ("fixed_share:1",),
+    ("fixed_share:2",),
+)
 
 Made: TypeAlias = tuple[Any, ...]
 
@@ -85,7 +95,7 @@ def _ways(subject: ClassSubject, found: Histories) -> Iterator[Way]:
     """Every order and tie (unless the subject's are given), relend off and on."""
     ways: list[dict[str, str]] = [{}]
     if not subject.options:
-        ways = [{"order": order, "tie": tie} for order in ORDERS for tie in TIES if order != "fifo" or tie == TIES[0]]
+        ways = [dict(zip(("order", "tie"), order, strict=False)) for order in _ORDERS]
     taken = [options for options in ways if takes(subject, **options)]
     names = {" ".join(options.values()) or "as given": options for options in ways}
     found.orders = [name for name, options in names.items() if options in taken]

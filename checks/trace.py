@@ -430,7 +430,7 @@ def _event(workload: Workload, before: WorkloadState, action: Action, after: Wor
 _CAME_TO = {
     "answered": "the memo answers it, and it is over",
     "works": "works",
-    "asks": "not answered: drops the permit and asks for a slot",
+    "asks": "not answered: asks for a slot",
 }
 
 
@@ -458,8 +458,8 @@ def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
         told.append(f"{turned} goes on, on loan from {lender}; its pool slot comes back")
     if reply.came_to is not None:
         told.insert(0, _CAME_TO[reply.came_to])
-    if not told and verb in ("ask", "try_ask", "retake", "enter"):
-        queues = verb == "enter" and run not in target and run not in reply.handed
+    if not told and verb in ("ask", "try_ask", "retake", "enter") and run not in reply.handed:
+        queues = verb == "enter" and run not in target
         told.append("nothing is granted" if verb == "try_ask" else "queues on the permit" if queues else "waits")
     told += [f"{one} is handed the permit" for one in reply.handed]
     parked = target.get(run) if verb in ("finish", "cancel") else None
@@ -489,7 +489,12 @@ def plain_view(snapshot: Any, index: Mapping[str, int]) -> dict[str, Any]:
         return index.get(run.run, len(index)), run.run
 
     stacks = getattr(snapshot, "stacks", None)
-    more = {} if stacks is None else {"stacks": [list(stack) for stack in stacks]}
+    more: dict[str, Any] = {} if stacks is None else {"stacks": [list(stack) for stack in stacks]}
+    if hasattr(snapshot, "permits"):
+        more["permits"] = {
+            permit.component: {"holder": permit.holder, "queue": list(permit.queue), "memo": permit.memo}
+            for permit in sorted(snapshot.permits, key=lambda permit: str(permit.component))
+        }
     return {
         "cap": state.cap,
         "taken": state.taken,

@@ -64,7 +64,7 @@ def pool_line(state: dict[str, Any]) -> str:
 
 
 def run_lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each run of a view."""
+    """Each run of a view, and each permit that anybody holds or queues on."""
     if not state["runs"]:
         yield "      no run is known", _DIM
     for name, run in state["runs"].items():
@@ -74,3 +74,7 @@ def run_lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         phase = run["phase"].replace("_", " ")
         slot = slots.get(run["token"], run["token"])
         yield f"      {name}: {phase}, {slot}{lent}, level {run['level']}{parent}", _PLAIN
+    for component, permit in state.get("permits", {}).items():
+        queue = f", queued: {', '.join(permit['queue'])}" if permit["queue"] else ""
+        memo = f", memo {permit['memo']}" if permit["memo"] else ""
+        yield f"      permit of {component}: held by {permit['holder'] or 'nobody'}{queue}{memo}", _PLAIN
