@@ -30,8 +30,9 @@ from slotcheck.checks.replay_command import replay_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
 from slotcheck.checks.show_command import show_command
+from slotcheck.checks.shrink import shrink
 from slotcheck.checks.size_command import size_command
-from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.checks.tlc_command import tlc_command
 from slotcheck.checks.trace import Trace
@@ -165,6 +166,9 @@ def check_command(
                     progress=tell,
                     progress_within=tell_within,
                 )
+                if search != BREADTH:  # what a walk comes upon is far from smallest
+                    on = resolve_subject(subject, order=order, tie=tie)
+                    report.smallest = [shrink(trace, on) for trace in report.violations]
         except SubjectError as error:
             raise BadInput(str(error)) from error
     seconds = None if no_timing else time.monotonic() - started

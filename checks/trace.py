@@ -34,7 +34,9 @@ __all__ = [
     "call_event",
     "made_call",
     "plain_view",
+    "size_of",
     "state_of",
+    "switches",
     "trace_of",
     "trace_of_bad_cap",
     "trace_of_calls",
@@ -192,6 +194,20 @@ class Trace:
             "before": self.before,
             "after": self.after,
         }
+
+
+def switches(actions: Sequence[Action]) -> int:
+    """How often an action is about another run than the one before it."""
+    return sum(one[1:2] != two[1:2] for one, two in pairwise(actions))
+
+
+def size_of(trace: Trace) -> tuple[bool, int, int, int, int]:
+    """What traces are compared by: fewest runs, then smallest cap, then fewest steps, then fewest switches of run.
+
+    Histories of calls, which no scenario bounds, come last.
+    """
+    runs = len({step.run for step in trace.steps}) if trace.play is None else len(trace.play.runs)
+    return trace.play is None, runs, trace.cap, len(trace), switches(trace.actions)
 
 
 # -- from an explored scenario -----------------------------------------------------------------------------------

@@ -10,26 +10,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, StrictUndefined, Template
 
 from slotcheck.checks.facts import most_in_flight
 from slotcheck.checks.forms import judges
 from slotcheck.checks.forms.by_the_rules import Due, by_the_rules
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
+from slotcheck.checks.forms.program import comment, template
 from slotcheck.checks.judge import ALL_INVARIANTS
-from slotcheck.checks.lettering import clean
 from slotcheck.checks.report import versions
 from slotcheck.checks.subject import ClassSubject
 from slotcheck.checks.trace import MadeCall, Trace, state_of
 
-__all__ = ["PYTEST", "class_of", "comment", "import_lines", "judgement", "source_of", "template"]
+__all__ = ["PYTEST", "class_of", "import_lines", "judgement"]
 
-_LINE = 110  # characters of a comment
 _SECONDS = 60  # for a test of a few calls
 _DEADLOCKS = ("NoDeadlock", "AllFinish")
 _REAL = "slotlending:Pool"
@@ -65,19 +60,6 @@ def _written(making: Making, spec: str) -> str:
         new=_new(trace),
         body=body,
     )
-
-
-@cache
-def template(name: str) -> Template:
-    """A template of a program."""
-    text = (resources.files("slotcheck.checks.forms") / "templates" / name).read_text("utf-8")
-    made = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    return made.from_string(text)
-
-
-def comment(told: str) -> str:
-    """What can stand in a comment, whatever it was: one line, and ASCII."""
-    return ascii(clean(told, _LINE))[1:-1].replace("\\'", "'")
 
 
 def import_lines(spec: str) -> str:

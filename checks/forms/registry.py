@@ -16,13 +16,15 @@ from slotcheck.checks.forms.picture import HTML, SVG
 from slotcheck.checks.forms.prose import MARKDOWN, TEXT
 from slotcheck.checks.forms.pytest_file import PYTEST
 from slotcheck.checks.forms.script import PORT
+from slotcheck.checks.forms.tla import TLA
 from slotcheck.checks.replay import player_of, replay
+from slotcheck.checks.shrink import shrink
 from slotcheck.checks.subject import AnySubject, SubjectError, resolve_subject
 from slotcheck.checks.trace import Trace
 
 __all__ = ["FORMS", "WrittenTrace", "making_of", "subject_of", "write_traces", "written_form"]
 
-FORMS: dict[str, Form] = {form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, PORT)}
+FORMS: dict[str, Form] = {form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, PORT, TLA)}
 
 
 @dataclass
@@ -76,7 +78,7 @@ def written_form(form: Form, making: Making) -> dict[str, str]:
 
 
 def write_traces(named: list[tuple[str, Trace]], folder: Path) -> list[WrittenTrace]:
-    """Write every form of traces, each under the name given for its files, to a folder that there is.
+    """Cut traces down, and write every form of each under the name given for its files to a folder that there is.
 
     Raises:
         OSError: a file cannot be written.
@@ -86,7 +88,8 @@ def write_traces(named: list[tuple[str, Trace]], folder: Path) -> list[WrittenTr
         outcome = WrittenTrace(trace.invariant)
         outcomes.append(outcome)
         try:
-            making = making_of(trace, subject_of(trace), stem)
+            subject = subject_of(trace)
+            making = making_of(shrink(trace, subject), subject, stem)
         except (NotWrittenError, SubjectError) as error:
             outcome.not_written = dict.fromkeys(FORMS, str(error))
             continue

@@ -15,7 +15,7 @@ from slotcheck.checks.histories import play_histories
 from slotcheck.checks.mutants.pools import MUTANTS, Mutant
 from slotcheck.checks.mutants.ports import PORTS, FaultyPort
 from slotcheck.checks.subject import ClassSubject
-from slotcheck.checks.trace import Trace, trace_of_bad_cap
+from slotcheck.checks.trace import Trace, size_of, trace_of_bad_cap
 from slotcheck.pymodel.rules import RULES
 
 __all__ = ["FAULTY", "MUTANT_RUNS", "Caught", "catch"]
@@ -70,7 +70,7 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
         if result.stopped is not None:
             raise KeyboardInterrupt  # nothing else ends it early
         for trace in result.traces:
-            if trace.invariant == mutant.caught_by and (best is None or len(trace) < len(best)):
+            if trace.invariant == mutant.caught_by and (best is None or size_of(trace) < size_of(best)):
                 best, size = trace, (len(part.scenario.runs), part.cap)
     if best is None:
         return Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught")
