@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -88,6 +89,7 @@ def shown_event(event: str) -> str:
     return clean(event, _LINE).replace(" -> ", " \N{RIGHTWARDS ARROW} ", 1)
 
 
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=FunctionLoader(_asset),
