@@ -29,8 +29,8 @@ from slotcheck.checks.paths import heaviest_paths
 from slotcheck.checks.permit_subject import takes_permits, with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
-from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.checks.trace import Trace, size_of, trace_of
+from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
 from slotcheck.pymodel.rules.order import limits
