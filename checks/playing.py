@@ -47,11 +47,11 @@ def play(
 
 def _simulated(scenario: Scenario, subject: AnySubject, cap: int, relend: bool) -> Simulated:
     if isinstance(subject, ClassSubject):
-        if subject.ours:
-            return simulate(scenario, subject.new(cap, relend=relend))
         try:
             return simulate(scenario, subject.new(cap, relend=relend))
         except Exception as error:
+            if subject.name == "pool":
+                raise
             raise SubjectError(f"{subject.name} cannot be simulated: {type(error).__name__}: {error}") from error
     options: dict[str, Any] = subject.options
     rule = subject.rule.declared(scenario.levels)

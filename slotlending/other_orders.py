@@ -11,7 +11,7 @@ has to hold:
 ``strict_priority:NAME,NAME,...``
     from the root of the job tree down, at each node the child whose name stands first in the list; names that do not
     stand there come last, and among those the child with the run that has waited longest. A busy job starves all
-    those after it.
+    those after it. A name in the list is a string without a comma; a job's name of another kind is not in it.
 ``fixed_share:N``
     a (leaf) job never holds more than N pool slots, as if it had a semaphore of N to itself; of the jobs that may take
     one more, the run that has waited longest. Slots idle while only jobs with a full share have runs waiting, so R7

@@ -76,4 +76,4 @@ def test_a_grant_and_a_simulation_are_measured(monkeypatch: pytest.MonkeyPatch) 
     assert [figure.unit for figure in figures] == ["us"] * 2 * 6 + ["s", "MiB"]
     assert all(figure.value is not None and figure.value > 0 for figure in figures)
     # 100 jobs of 20 tasks that take 10 to 16 ms, on 1,000 slots: the last of the jobs of 16 ms asks at 97.
-    assert figures[-1].counts == {"tasks": 2_000, "ms_of_virtual_time": 113}
+    assert figures[-1].counts["ms_of_virtual_time"] == 113

@@ -19,7 +19,7 @@ def of_pool() -> Histories:
 
 
 ORDERS = [
-    "fewest_held served", "fewest_held oldest", "fifo", "round_robin", "strict_priority:q,y,2,p", "fixed_share:1",
+    "fewest_held served", "fewest_held oldest", "fifo", "round_robin", "strict_priority:q,y,p", "fixed_share:1",
     "fixed_share:2",
 ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from slotcheck.checks.facts import Facts
 from slotcheck.checks.generated import forests
 from slotcheck.checks.order_workloads import files_and_chunks, flat, tree_walk
 from slotcheck.checks.playing import play, workloads
@@ -15,7 +16,7 @@ from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.pymodel.clock import Clock
 from slotcheck.pymodel.explore import explore
 from slotcheck.pymodel.live import LiveRule
-from slotcheck.pymodel.rules import RULES
+from slotcheck.pymodel.rules import RULES, Refusal, Rule
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.simulate import simulate
 from slotcheck.pymodel.subject import Calls
@@ -175,6 +176,51 @@ def gets_stuck(scenario: Scenario, name: str, cap: int) -> bool:
         return None if workload.finished(state) else {"stuck": "not finished"}
 
     return bool(explore(workload, [Property.ends("stuck", bad_end)]).violations)
+
+
+class Pure:
+    """A rule as the explorer has it: every call makes a new state of the old one."""
+
+    def __init__(self, rule: Rule, cap: int, order: str) -> None:
+        self.rule, self.state = rule, rule.initial(cap, order=order)
+
+    def make(self, verb: str, *args: Any) -> Any:
+        try:
+            outcome = getattr(self.rule, verb)(self.state, *args)
+        except Refusal as refusal:
+            if refusal.code not in self.rule.declines:
+                raise
+            return None
+        self.state = outcome.state
+        return outcome
+
+    def ask(self, *args: Any) -> Any:
+        return self.make("ask", *args)
+
+    def finish(self, run: str) -> Any:
+        return self.make("finish", run)
+
+    def held(self, job: tuple[str, ...]) -> int:
+        return Facts(self.state).held(job)
+
+    def waits(self) -> bool:
+        return any(run.phase == "waiting" for run in self.state.runs)
+
+    def lent(self, name: str) -> bool:
+        return next(run.lent for run in self.state.runs if run.run == name)
+
+
+@pytest.mark.parametrize("order", ["fewest_held", "round_robin", "fixed_share:2"])
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_that_lives_on_does_what_it_does_state_by_state(name: str, order: str) -> None:
+    rule = RULES[name].declared(3)
+    for scenario in (files_and_chunks(4), flat(("big", 0, 6, 40), ("small", 3, 5, 10)), tree_walk(2, 2)):
+        live = simulate(scenario, LiveRule(rule, 3, order=order), rule.conduct)
+        pure = simulate(scenario, Pure(rule, 3, order), rule.conduct)
+        assert (live.ended_ms, live.admitted_ms, live.stuck, live.declined) == (
+            pure.ended_ms, pure.admitted_ms, pure.stuck, pure.declined,
+        )  # fmt: skip
+        assert series(live) == series(pure)
 
 
 ORDERS = [
