@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from slotcheck.checks.aio_check import Ways, check_program
 from slotcheck.checks.aio_loop import StepLoop
+from slotcheck.checks.aio_programs import programs_of
+from slotcheck.checks.aio_suite import resolve_port
 from slotcheck.checks.invariants import STATES
 from slotcheck.checks.permit_invariants import OF_PERMIT_VIEWS, PermitFacts
 from slotcheck.checks.permit_subject import permit_view
@@ -180,6 +183,13 @@ def test_a_faulty_port_is_caught(port: type[Pool]) -> None:
 
     with pytest.raises((AssertionError, KeyError)):
         every_program()
+
+
+def test_to_runs_that_build_nothing_it_is_the_pool_without_permits() -> None:
+    port = resolve_port("slotlending.aio_permit:Pool")
+    for program in programs_of(2):
+        result = check_program(program, port, Ways(resizes=False))
+        assert not result.traces, result.traces
 
 
 def test_one_builds_and_the_memo_answers_the_others() -> None:

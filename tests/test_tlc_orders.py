@@ -24,7 +24,7 @@ from slotlending import Pool
 # One fault each in the specification: the module, what stands there, and what stands there instead.
 WRONG_ORDERS = {
     "a job that is served keeps its place": ("Order", 'ELSE IF token = "pool" THEN', 'ELSE IF token = "never" THEN'),
-    "the most held first": ("Order", "p.held[k] < p.held[m]\n", "p.held[m] < p.held[k]\n"),
+    "the most held first": ("Order", "Rank(p.held, k) < Rank(p.held, m)\n", "Rank(p.held, m) < Rank(p.held, k)\n"),
 }
 WRONG_PERMITS = {
     "a slot is taken beside another run": ("BuildPermit", "IF Beside(r) THEN", "IF FALSE THEN"),
@@ -70,6 +70,7 @@ def test_the_graphs_are_of_every_order_and_of_job_trees_of_two_levels(of_jobs: d
         ("fifo", "served"),
         ("fewest_held", "served"),
         ("fewest_held", "oldest"),
+        ("round_robin", "served"),
     }
     two_levels = [each for each in of_jobs if max(map(len, each.paths.values())) == 2]
     assert two_levels
@@ -108,7 +109,7 @@ class AlwaysByAge(Pool):
         super().__init__(cap, **{**options, "tie": "oldest"})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("pool", [AlwaysByAge, mutants.ServesNewestFirst, mutants.OldestIsNewest])
+@pytest.mark.parametrize("pool", [AlwaysByAge, mutants.ServesNewestFirst, mutants.OldestIsNewest, mutants.KeepsItsTurn])
 def test_a_pool_with_another_order_is_caught(of_jobs: dict[Instance, Graph], pool: type) -> None:
     assert not _equal(of_jobs, ClassSubject("pool", pool))
 

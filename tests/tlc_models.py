@@ -48,7 +48,8 @@ SMALL_JOBS = """---- MODULE MCSmall ----
 EXTENDS MCFairAdmission
 MCSmallScenarios == Shared({PairJobs}, {1}, {FALSE}, WithCancel, AllOrders)
   \\cup Shared({Mixed}, {1}, {FALSE}, Plain, FairOrders)
-  \\cup Shared({Backlog}, {1, 2}, {FALSE}, Plain, FairOrders)
+  \\cup Shared({Backlog}, {1}, {FALSE}, Plain, AllOrders)
+  \\cup Shared({Backlog}, {2}, {FALSE}, Plain, {ByServed})
 ====
 """
 #: And of permits: two updates of one component with every act, a run mounted by two, a component below itself.
