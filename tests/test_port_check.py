@@ -146,6 +146,21 @@ class Outlives(Pool):
         return super().cancel(run)
 
 
+class KnowsOneOrder(Pool):
+    """Claims every order and has the default one."""
+
+    def __init__(self, cap: int, *, order: str = "", tie: str = "", relend: bool = False) -> None:
+        super().__init__(cap, relend=relend)
+
+
+@pytest.mark.parametrize("order", ["oldest", "fifo"])
+def test_a_port_that_claims_an_order_it_does_not_have_is_caught(order: str) -> None:
+    features = ["jobs", "cancel", order]
+    found = found_by(local(KnowsOneOrder, features=features), PortSettings(levels=("edges",), runs=4))
+    assert found.fault.invariant == LOCKSTEP
+    assert order in json.dumps(found.requests[0])
+
+
 def test_what_outlives_a_reset_is_told_as_such() -> None:
     found = found_by(lambda one_by_one: LocalPort(type("Fresh", (Outlives,), {})), PortSettings(levels=("vectors",)))
     assert found.fault.invariant == REPLAYS

@@ -7,20 +7,19 @@ jobs of any depth, and names that a port must not read anything into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Final, NamedTuple
 
 from slotcheck.checks.generated import forests
-from slotcheck.checks.port.graph import Family, build
+from slotcheck.checks.port.graph import Family, build, with_nested_jobs, with_shared_jobs
 from slotcheck.checks.port.histories import history
 from slotcheck.checks.port.messages import Hello, Order
 from slotcheck.checks.port.oracle import LEND, Exchange
 from slotcheck.checks.port.requests import exchanges_of_requests
 from slotcheck.checks.port.vectors import SETS, VectorSet, exchanges_of
 from slotcheck.checks.port.walk import Walk, Walked
-from slotcheck.pymodel.scenario import RunSpec
 
 __all__ = ["EDGES", "LEVELS", "RANDOM", "REQUESTS", "VECTORS", "Part", "Script", "families", "parts_of"]
 
@@ -35,6 +34,7 @@ LEVELS: Final = (VECTORS, EDGES, RANDOM)
 _ROOTS = 3
 _RUNS_OF_FORESTS = 5
 _RUNS_OF_LATE = 4
+_RUNS_OF_SHARED = 4
 _FEWER_OF_LATE = 1
 
 
@@ -119,9 +119,7 @@ def families(hello: Hello, runs: int, caps: Sequence[int]) -> Iterator[Family]:
                         if size <= min(_RUNS_OF_LATE, runs - _FEWER_OF_LATE) and len(roots) < size:
                             yield family._replace(late=True)
                         if several and order.order == "fewest_held":
-                            yield family._replace(jobs=_nested(specs, roots))
-
-
-def _nested(specs: Sequence[RunSpec], roots: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Jobs of two names: the first two roots share the first one."""
-    return {root: ("g" if at < 2 else "h", root) for at, root in enumerate(roots)}
+                            yield with_nested_jobs(family)
+        if size == _RUNS_OF_SHARED and "jobs" in features:
+            for order, relend, some in product(orders, relends, of_caps):
+                yield from with_shared_jobs(order, relend, some, features)
