@@ -23,8 +23,9 @@ from typing import NamedTuple
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
-from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
+from slotcheck.checks.judge import SCRIPT_DONE, Judge
 from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.paths import heaviest_paths
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
 from slotcheck.checks.trace import Trace, trace_of
@@ -209,9 +210,12 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
     scenario = workload.scenario
     crashed = any(trace.invariant == "Answers" for trace in found.traces)
     if scenario.plain and judge.most_seen < judge.most and not crashed:
-        message = f"at most {judge.most_seen} runs are ever in flight at once, as here, and never {judge.most}"
-        way = result.reached.get(in_flight_at_once(judge.most_seen))
-        found.traces.append(trace_of(workload, way.actions if way else (), "MaxInFlight", message))
+        message = f"at most {judge.most_seen} runs are ever in flight at once, and never {judge.most}"
+        way = _towards_the_most(workload)
+        kept = ", ".join(workload.snapshot(_after(workload, way)).waiting)
+        if kept:
+            message += f": here {kept} could be too, since all that have asked are on the {workload.cap} longest paths"
+        found.traces.append(trace_of(workload, way, "MaxInFlight", message))
     for diagnosis in scenario.diagnoses:
         found_reasons = [reason for stuck in judge.diagnoses.values() for reason in stuck.reasons]
         if not any(names(diagnosis, reason) for reason in found_reasons):
@@ -219,6 +223,35 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
             found.traces.append(trace_of(workload, (), "Diagnosis", message))
     if scenario.script and SCRIPT_DONE not in result.reached:
         found.stopped = SCRIPT_NOT_DONE
+
+
+def _towards_the_most(workload: Workload) -> list[Action]:
+    """Up to the first that waits, the runs on the cap longest disjoint paths ask, and nobody ends.
+
+    Lending admits each of them at once, and then as many are in flight as there can be.
+    """
+    scenario = workload.scenario
+    paths = heaviest_paths(scenario.runs, {run.name: 1 for run in scenario.runs}, workload.cap)
+    wanted = {run for path in paths for run in path.runs}
+    way: list[Action] = []
+    state = workload.initial()[0]
+    for run in scenario.runs:
+        if run.name not in wanted:
+            continue
+        above = ("resume", run.parent)
+        for action in ((above,) if run.parent is not None and above not in way else ()) + (("ask", run.name),):
+            if action not in workload.actions(state) or workload.snapshot(state).waiting:
+                return way
+            state = workload.next(state, action)
+            way.append(action)
+    return way
+
+
+def _after(workload: Workload, way: Sequence[Action]) -> WorkloadState:
+    state = workload.initial()[0]
+    for action in way:
+        state = workload.next(state, action)
+    return state
 
 
 def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> None:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from slotcheck.checks.conformance import calls_without_effect, told
+from slotcheck.checks.conformance import BAD_CAPS, calls_without_effect, told
 from slotcheck.checks.facts import Facts
-from slotcheck.checks.subject import view
+from slotcheck.checks.subject import AnySubject, view
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE
 from slotcheck.pymodel.rules import Run, State
 from slotcheck.pymodel.scenario import Scenario
@@ -36,6 +36,7 @@ __all__ = [
     "plain_view",
     "state_of",
     "trace_of",
+    "trace_of_bad_cap",
     "trace_of_calls",
 ]
 
@@ -323,6 +324,38 @@ def trace_of_calls(
     )
 
 
+def trace_of_bad_cap(subject: AnySubject) -> Trace | None:
+    """A new pool is made with, or a pool resized to, the first bad cap that the subject takes.
+
+    None if it takes none, or one that is no integer, so that no view can show it.
+    """
+    start = subject.initial(1, relend=False)
+    for verb in ("new", "resize"):
+        for cap in BAD_CAPS:
+            reply = _new_pool(subject, cap) if verb == "new" else subject.call(start, verb, cap)
+            after = start if reply.snapshot is None else reply.snapshot
+            if reply.refused == "bad_cap" and after == start:
+                continue
+            if type(after.cap) is not int or not isinstance(cap, int):
+                return None
+            message = f"{told(Call(0, verb, (cap,), reply, 0))} must be refused with bad_cap, and nothing changed"
+            made = ((verb, cap), reply)
+            return trace_of_calls(
+                subject.name, "any pool", [made], "Refused", message, start=start, cap=1, relend=False
+            )
+    return None
+
+
+def _new_pool(subject: AnySubject, cap: Any) -> Reply:
+    try:
+        return Reply(subject.initial(cap, relend=False))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        code = getattr(error, "code", None)
+        return Reply(None, refused=code) if isinstance(code, str) else Reply(None, raised=error)
+
+
 def made_call(verb: str, args: Sequence[Any], reply: Reply) -> MadeCall:
     """A call with its answer."""
     return MadeCall(
@@ -383,6 +416,8 @@ def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
         return f"{said} -> refused: {reply.refused}"
     if reply.declined is not None:
         return f"{said} -> declined: {reply.declined}"
+    if verb == "new":
+        return f"{said} -> is made"
     target = {known.run: known for known in reply.snapshot.runs}
     below = {above: run for stack in getattr(reply.snapshot, "stacks", ()) for run, above in pairwise(stack)}
     told = []

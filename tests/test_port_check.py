@@ -151,7 +151,6 @@ def test_what_outlives_a_reset_is_told_as_such() -> None:
     assert found.fault.invariant == REPLAYS
     assert [request["op"] for request in found.requests].count("reset") == 3
     assert calls(found)[-1] == "cancel"
-    assert trace_of_port("x", found) is None
     assert len(script_of(found)) == len(found.requests)
 
 
@@ -166,6 +165,23 @@ def test_a_port_that_does_not_do_the_same_every_time_is_told_as_such() -> None:
     found = found_by(local(Pool, change=changes), QUICK)
     assert found.fault.invariant in (LOCKSTEP, REFUSED)
     assert "not do the same every time" in found.remark
+
+
+def test_a_port_that_starts_but_once_is_told_for_what_it_did_then() -> None:
+    starts = 0
+
+    def start(one_by_one: bool) -> LocalPort:
+        nonlocal starts
+        starts += 1
+        if starts > 1:
+            raise PortFaultError("exits", "the address is in use")
+        return LocalPort(MUTANTS["LendsTwice"])
+
+    report = check_port(["local"], QUICK, start=start)
+    assert report.violation is not None
+    assert report.violation.fault.invariant == LOCKSTEP
+    assert "a new process do not show it" in report.violation.remark
+    assert report.trace is None
 
 
 def test_a_port_whose_requests_hold_but_which_crashes_on_what_is_no_request_is_caught() -> None:
@@ -215,9 +231,9 @@ def test_a_port_that_takes_a_bad_cap_is_caught() -> None:
 
 def test_a_counterexample_is_a_trace_and_a_script_and_the_last_exchange() -> None:
     found = found_by(local(MUTANTS["ReturnsLoanToPool"]), EDGES)
-    trace = trace_of_port("mine", found)
+    trace = trace_of_port(local(MUTANTS["ReturnsLoanToPool"]), found)
     assert trace is not None
-    assert (trace.subject, trace.cap, trace.invariant) == ("port mine", 1, LOCKSTEP)
+    assert (trace.subject, trace.cap, trace.invariant) == ("port ReturnsLoanToPool", 1, LOCKSTEP)
     assert trace.events[-1].startswith("finish('b')")
     assert (trace.before["taken"], trace.after["taken"]) == (1, 0)
     lines = [json.loads(line) for line in script_of(found)]
@@ -230,10 +246,18 @@ def test_a_counterexample_is_a_trace_and_a_script_and_the_last_exchange() -> Non
 
 def test_a_trace_shows_what_the_port_answered_to_the_last_call() -> None:
     found = found_by(local(MUTANTS["LendsTwice"]), EDGES)
-    trace = trace_of_port("mine", found)
+    trace = trace_of_port(local(MUTANTS["LendsTwice"]), found)
     assert trace is not None
     assert "admitted on loan" in trace.events[-1]
+    assert trace.after["runs"]["c"]["token"] == "loan"  # as the port shows it
     assert "should be answered" in trace.message
+
+
+def test_a_name_of_a_port_cannot_write_to_the_terminal() -> None:
+    hello = read_hello({"name": "a\x1b[2J\n" + "b" * 900, "protocol": 1, "features": ["fifo", "\x07"]})
+    assert hello.name.startswith(r"a\x1b[2J\nbbb")
+    assert len(hello.name) < 120
+    assert hello.unknown == (r"\x07",)
 
 
 def test_the_same_port_gives_the_same_report() -> None:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from port_programs import ADAPTER, HOSTILE
 
 from slotcheck.checks.cli import main
+from slotcheck.checks.forms.registry import FORMS
 
 ADAPTED = [sys.executable, str(ADAPTER)]
 QUICK = ["--level", "edges", "--level", "random", "--runs", "1", "--histories", "1", "--no-timing"]
@@ -75,6 +76,16 @@ def test_the_report_in_json_has_the_form_of_all_of_them(leaky: list[str]) -> Non
     assert json.loads(violation["received"])["taken"] == 1
     assert "timing" not in told
     assert told["covered"]["edges"]["edges_covered"] < told["covered"]["edges"]["edges"]
+
+
+def test_a_counterexample_is_written_in_every_form_but_a_test_of_a_class(leaky: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    result = run("port", *QUICK, "--traces", str(folder), "--format", "json", "--", *leaky)
+    (told,) = json.loads(result.stdout)["traces"]
+    assert told["not_written"] == {"pytest": "a port is no class that a test could import"}
+    assert set(told["files"]) == set(FORMS) - {"pytest"}
+    assert {path.name for path in folder.iterdir()} == {name for names in told["files"].values() for name in names}
+    assert "cancel('a')" in (folder / "Lockstep.txt").read_text(encoding="utf-8")
 
 
 def test_timing_is_told_apart() -> None:

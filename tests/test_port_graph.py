@@ -89,6 +89,17 @@ def test_a_walk_begins_with_its_only_reset_and_asks_for_every_state() -> None:
     assert ops["state"] > 2 * once["state"]
 
 
+def test_a_graph_that_takes_too_long_can_be_ended() -> None:
+    class EndError(Exception):
+        pass
+
+    def tick() -> None:
+        raise EndError
+
+    with pytest.raises(EndError):
+        build(LEND, some(EVERYTHING, 1)[0], tick)
+
+
 def test_siblings_are_exchanged_only_where_a_state_stays_the_same() -> None:
     family = next(family for family in some(EVERYTHING, 3) if tree_text(family.specs) == "a(b c)")
     graph = build(LEND, family)

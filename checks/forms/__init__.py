@@ -1,1 +1,1 @@
-"""The forms of a trace: each made from the same trace, and each replayed or read back before it is written."""
+"""The forms of a trace: what a person reads, pastes, steps through or runs."""

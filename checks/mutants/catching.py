@@ -15,7 +15,7 @@ from slotcheck.checks.histories import play_histories
 from slotcheck.checks.mutants.pools import MUTANTS, Mutant
 from slotcheck.checks.mutants.ports import PORTS, FaultyPort
 from slotcheck.checks.subject import ClassSubject
-from slotcheck.checks.trace import Trace
+from slotcheck.checks.trace import Trace, trace_of_bad_cap
 from slotcheck.pymodel.rules import RULES
 
 __all__ = ["FAULTY", "MUTANT_RUNS", "Caught", "catch"]
@@ -54,7 +54,8 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
     name = mutant.__name__
     subject = ClassSubject(f"slotcheck.checks.mutants:{name}", mutant)
     if mutant.caught_by == "Refused" and (fault := refuses_bad_caps(subject)) is not None:
-        return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, None, fault)
+        trace = trace_of_bad_cap(subject)
+        return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, trace, fault)
     if mutant.in_histories:
         for trace in play_histories(subject, RULES["lend"]).traces:
             if trace.invariant == mutant.caught_by:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from slotcheck.checks.port.client import AnyPort, Port
+from slotcheck.checks.port.counterexample import trace_of_port
 from slotcheck.checks.port.drive import PROTOCOL, Fault, OverTimeError, Session
 from slotcheck.checks.port.levels import LEVELS, REQUESTS, Part, parts_of
 from slotcheck.checks.port.messages import FEATURES, Hello
 from slotcheck.checks.port.oracle import Exchange
 from slotcheck.checks.port.process import PortFaultError, StartError
 from slotcheck.checks.port.smallest import Smallest, smallest
+from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Verdict
 
-__all__ = ["PartResult", "PortReport", "PortSettings", "check_port"]
+__all__ = ["PartResult", "PortReport", "PortSettings", "check_port", "starter"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class PortReport:
     #: Fields of `state` that the port does not show.
     hidden: tuple[str, ...] = ()
     violation: Smallest | None = None
+    #: The same as a trace, where it is one.
+    trace: Trace | None = None
     #: The part in which it was found; "" if that is none.
     where: str = ""
     #: Why the check ended early, without a violation.
@@ -96,6 +100,11 @@ class PortReport:
         return Verdict.HOLDS if complete and every_level and self.stopped is None else Verdict.UNDETERMINED
 
 
+def starter(command: Sequence[str], timeout: float) -> Callable[[bool], AnyPort]:
+    """What starts a port as a process; told whether it is to be sent one request at a time."""
+    return lambda one_by_one: Port(command, timeout, one_by_one=one_by_one)
+
+
 def check_port(
     command: Sequence[str],
     settings: PortSettings,
@@ -115,7 +124,8 @@ def check_port(
     """
     report = PortReport(tuple(command), settings)
     deadline = None if settings.max_seconds is None else time.monotonic() + settings.max_seconds
-    session = Session(start or (lambda one_by_one: Port(command, settings.timeout, one_by_one=one_by_one)), deadline)
+    starts = start or starter(command, settings.timeout)
+    session = Session(starts, deadline)
     try:
         try:
             report.hello = session.port().hello
@@ -135,7 +145,8 @@ def check_port(
                 if fault is not None:
                     session.deadline = None  # what is found is told
                     report.where = f"{part.level}: {part.name}"
-                    report.violation = smallest(session, fault)
+                    report.violation = smallest(session, fault, shows="state" in report.hello.features)
+                    report.trace = trace_of_port(starts, report.violation)
                     return report
         fault = session.end()
         if fault is not None:
@@ -155,7 +166,7 @@ def check_port(
 def _play(session: Session, part: Part, report: PortReport) -> Fault | None:
     result = PartResult(part.level, part.name)
     report.parts.append(result)
-    walked, result.states, result.edges, result.full_edges = part.script()
+    walked, result.states, result.edges, result.full_edges = part.script(session.look_at_the_clock)
     edges: deque[bool] = deque()  # of the exchanges on their way, whether each takes an edge for the first time
 
     def exchanges() -> Iterator[Exchange]:

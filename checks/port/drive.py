@@ -75,6 +75,11 @@ class Session:
             self._sent = []
         return self._port
 
+    def look_at_the_clock(self) -> None:
+        """Raises OverTimeError if the deadline is over."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OverTimeError
+
     def play(self, exchanges: Iterable[Exchange], done: Callable[[], None] | None = None) -> Fault | None:
         """Send requests and compare the answers, up to the first that is not as demanded.
 
@@ -86,8 +91,7 @@ class Session:
         """
         exchanges = iter(exchanges)
         while chunk := list(islice(exchanges, CHUNK)):
-            if self.deadline is not None and time.monotonic() > self.deadline:
-                raise OverTimeError
+            self.look_at_the_clock()
             fault = self._play(chunk, done)
             if fault is not None:
                 return fault

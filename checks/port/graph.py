@@ -13,7 +13,7 @@ would be judged wrongly; the reference does not, and ports that do are found by 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import factorial, prod
@@ -101,8 +101,8 @@ class Graph:
         return sum(map(len, self.edges)) + sum(map(len, self.still))
 
 
-def build(rule: Rule, family: Family) -> Graph:
-    """Explore the whole graph."""
+def build(rule: Rule, family: Family, tick: Callable[[], None] = lambda: None) -> Graph:
+    """Explore the whole graph. ``tick`` is called once for each state, and may raise to end it."""
     forest = _Forest(family)
     graph = Graph(family, forest.names)
     initial: State = rule.initial(family.caps[0], order=family.order.order, tie=family.order.tie, relend=family.relend)
@@ -113,6 +113,7 @@ def build(rule: Rule, family: Family) -> Graph:
     graph.states.append(initial)
     views = [seen]
     for number, state in enumerate(graph.states):  # grows
+        tick()
         seen = views[number]
         edges: list[Edge] = []
         calls = forest.calls(state)

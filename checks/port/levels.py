@@ -43,8 +43,8 @@ class Part(NamedTuple):
 
     level: str
     name: str
-    #: Makes the script, when its turn comes.
-    script: Callable[[], Script]
+    #: Makes the script, when its turn comes, and now and then calls what it is given.
+    script: Callable[[Callable[[], None]], Script]
 
 
 class Script(NamedTuple):
@@ -60,7 +60,7 @@ class Script(NamedTuple):
 def parts_of(level: str, hello: Hello, *, runs: int, caps: Sequence[int], seed: int, histories: int) -> Iterator[Part]:
     """The parts of a level that the features of a port allow, the smallest first."""
     if level == REQUESTS:
-        yield Part(level, "their forms", lambda: _plain(exchanges_of_requests(hello)))
+        yield Part(level, "their forms", lambda _: _plain(exchanges_of_requests(hello)))
     elif level == VECTORS:
         for name, vectors in SETS.items():
             if vectors.needs <= hello.features:
@@ -80,17 +80,17 @@ def _plain(exchanges: Iterable[Exchange]) -> Script:
     return Script(Walked(exchange, None) for exchange in exchanges)
 
 
-def _of_vectors(vectors: VectorSet, hello: Hello) -> Script:
+def _of_vectors(vectors: VectorSet, hello: Hello, _: Callable[[], None]) -> Script:
     shows = "state" in hello.features
     return _plain(exchange for exchange in exchanges_of(vectors) if shows or exchange.request["op"] != "state")
 
 
-def _of_graph(family: Family) -> Script:
-    graph = build(LEND, family)
+def _of_graph(family: Family, tick: Callable[[], None]) -> Script:
+    graph = build(LEND, family, tick)
     return Script(Walk(graph), len(graph.states), graph.count, graph.full_edges)
 
 
-def _of_history(hello: Hello, order: Order, relend: bool, seed: int) -> Script:
+def _of_history(hello: Hello, order: Order, relend: bool, seed: int, _: Callable[[], None]) -> Script:
     return _plain(history(hello.features, order, relend, seed))
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from slotcheck.checks.port.process import shown
 from slotcheck.checks.trace import plain_view
 from slotcheck.pymodel.rules import Outcome, Refusal, Rule, State
 
@@ -75,7 +76,7 @@ class AnswerError(ValueError):
 
 
 class Hello(NamedTuple):
-    """What a port says of itself."""
+    """What a port says of itself, fit to be printed."""
 
     name: str
     features: frozenset[str]
@@ -194,8 +195,8 @@ def read_hello(value: Answer) -> Hello:
         raise AnswerError(f"features in the answer to hello is an array of strings, not {_brief(features)}")
     if not set(features) & set(ORDER_FEATURES):
         raise AnswerError(f"features in the answer to hello names none of {', '.join(ORDER_FEATURES)}")
-    unknown = tuple(sorted({*features} - {*FEATURES}))
-    return Hello(name, frozenset(features) & frozenset(FEATURES), unknown)
+    unknown = tuple(shown(word, 40) for word in sorted({*features} - {*FEATURES}))
+    return Hello(shown(name, 80), frozenset(features) & frozenset(FEATURES), unknown)
 
 
 def difference(request: Request, expected: Answer, answer: Answer, hidden: set[str]) -> str | None:
@@ -259,22 +260,22 @@ def _read(op: str, answer: Answer) -> tuple[list[tuple[str, str]], list[str], st
 def _state_difference(expected: Answer, answer: Answer, hidden: set[str]) -> str | None:
     if answer == expected and _has_no_number_for_a_bool(answer):
         return None
-    shown = _read_state(answer, hidden)
+    told = _read_state(answer, hidden)
     for name in _STATE_FIELDS:
-        should, is_ = expected[name], shown[name]
+        should, is_ = expected[name], told[name]
         if is_ is None or should == is_:
             continue
         if name == "runs":
-            told = _runs_difference(should, is_)
-            if told is not None:
-                return told
+            different = _runs_difference(should, is_)
+            if different is not None:
+                return different
             continue
         if name == "children":
             is_ = {run: children for run, children in is_.items() if children}
         if name == "lines":
             should, is_ = _by_node(should), _by_node(is_)
         if should != is_:
-            return f"{name} should be {_brief(expected[name])}, but is {_brief(shown[name])}"
+            return f"{name} should be {_brief(expected[name])}, but is {_brief(told[name])}"
     return None
 
 

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.port.check import PortReport
-from slotcheck.checks.port.counterexample import exchange_of, script_of, trace_of_port
-from slotcheck.checks.port.drive import PROTOCOL
+from slotcheck.checks.port.counterexample import exchange_of, script_of
 from slotcheck.checks.port.levels import EDGES, REQUESTS
 from slotcheck.checks.port.vectors import VERSION, Covered
 from slotcheck.checks.report import trace_text, versions
@@ -83,8 +82,7 @@ def _rate(report: PortReport) -> int | None:
 def _violation(report: PortReport) -> dict[str, Any]:
     found = report.violation
     assert found is not None
-    name = "?" if report.hello is None else report.hello.name
-    trace = trace_of_port(name, found)
+    trace = report.trace
     sent, received = exchange_of(found)
     breach = found.fault.breach
     return {
@@ -144,21 +142,17 @@ def _told(report: PortReport) -> list[RenderableType]:
     """What is wrong: the trace, or the requests; the exchange itself; the script."""
     found = report.violation
     assert found is not None
-    trace = trace_of_port("?" if report.hello is None else report.hello.name, found)
-    fault = found.fault
-    where = f" (found in {report.where})" if report.where else ""
+    trace, fault = report.trace, found.fault
     blocks: list[RenderableType] = []
-    if trace is not None and fault.invariant != PROTOCOL:
+    if trace is not None:
         blocks.append(trace_text(trace))
-        if found.requests[-1]["op"] != "state":
-            blocks.append(Text("  (the states are those that the rules demand)", style="dim"))
-        if report.where:
-            blocks.append(Text(f"  found in {report.where}"))
+        if report.hello is None or "state" not in report.hello.features:
+            blocks.append(Text("  (the port shows no state: those here are as they must be)", style="dim"))
     else:
-        blocks.append(Text.assemble((f"{fault.invariant} is violated", "bold red"), where))
+        blocks.append(Text.assemble((f"{fault.invariant} is violated", "bold red")))
         blocks.append(Text(f"  {fault.message}"))
-        if trace is not None:
-            blocks += [Text(f"  {number}. {event}") for number, event in enumerate(trace.events, 1)]
+    if report.where:
+        blocks.append(Text(f"  found in {report.where}"))
     if found.remark:
         blocks.append(Text(f"  {found.remark}", style="yellow"))
     sent, received = exchange_of(found)

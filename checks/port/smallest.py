@@ -35,8 +35,12 @@ class Smallest(NamedTuple):
     remark: str = ""
 
 
-def smallest(session: Session, fault: Fault) -> Smallest:
-    """The smallest script found that shows a fault of the same kind to a new process."""
+def smallest(session: Session, fault: Fault, *, shows: bool) -> Smallest:
+    """The smallest script found that shows a fault of the same kind to a new process.
+
+    Args:
+        shows: whether the port has `state`.
+    """
     if fault.breach is not None:
         if not fault.alone:
             batch = fault.breach.sent.startswith('{"op":"batch"')
@@ -48,7 +52,7 @@ def smallest(session: Session, fault: Fault) -> Smallest:
     again = still(since_reset(fault.requests))
     if again is not None:
         again = _last_of(still, again)
-        if "state" in session.port().hello.features:
+        if shows:
             again = still(_with_states(again.requests)) or again
         alone = session.fresh(_cut(still, again).requests)
         if alone is not None and _kind(alone) == _kind(fault):
