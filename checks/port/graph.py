@@ -25,15 +25,17 @@ from slotcheck.checks.port.messages import (
     Answer,
     Call,
     Order,
+    Request,
     answer_by_rule,
     answer_of,
     refusal_of,
+    request_of,
 )
 from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.rules import Rule, Run, State
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["Edge", "Family", "Graph", "Renaming", "build", "renamed_call", "renamed_state"]
+__all__ = ["Edge", "Family", "Graph", "Renaming", "build", "renamed_request", "renamed_state"]
 
 #: What each run of one state is called in another one that differs from it by an exchange of siblings.
 Renaming: TypeAlias = tuple[str, ...]
@@ -73,7 +75,7 @@ class Family(NamedTuple):
 class Edge:
     """One call in one state, as its runs are named there."""
 
-    call: Call
+    request: Request
     answer: Answer
     target: int
     #: For each run of the forest what the run of the state it leads to that has its place is called here.
@@ -90,7 +92,7 @@ class Graph:
     #: For each state the calls that the rules allow.
     edges: list[list[Edge]] = field(default_factory=list)
     #: For each state the calls that change nothing: refused ones, and `try_ask` where nothing is free.
-    still: list[list[tuple[Call, Answer]]] = field(default_factory=list)
+    still: list[list[tuple[Request, Answer]]] = field(default_factory=list)
     #: What states and edges (the refused calls too) are without the exchange of siblings.
     full_states: int = 0
     full_edges: int = 0
@@ -128,28 +130,29 @@ def build(rule: Rule, family: Family, tick: Callable[[], None] = lambda: None) -
             if target == len(graph.states):
                 graph.states.append(after)
                 views.append(there)
-            edges.append(Edge(call, answer, target, _renaming(forest.names, views[target].places, there.places)))
+            renaming = _renaming(forest.names, views[target].places, there.places)
+            edges.append(Edge(request_of(call), answer, target, renaming))
         still = forest.calls_without_effect(state)
         graph.edges.append(edges)
-        graph.still.append([item for item in still if forest.named(item[0]) not in seen.stood_for])
+        graph.still.append(
+            [(request_of(call), answer) for call, answer in still if forest.named(call) not in seen.stood_for]
+        )
         weight = symmetries // seen.stabiliser
         graph.full_states += weight
         graph.full_edges += weight * (len(calls) + len(still))
     return graph
 
 
-def renamed_call(call: Call, names: Mapping[str, str]) -> Call:
-    """The call with runs called otherwise. Names that are no run's are left as they are."""
-    verb, what, *more = call
-    if not more:
-        return verb, names.get(what, what)
-    parent, job = more
-    return (
-        verb,
-        names.get(what, what),
-        None if parent is None else names.get(parent, parent),
-        None if job is None else tuple([names.get(name, name) for name in job]),
-    )
+def renamed_request(request: Request, names: Mapping[str, str]) -> Request:
+    """The request with runs called otherwise. Names that are no run's are left as they are."""
+    renamed = dict(request)
+    for member in ("run", "parent"):
+        called = renamed.get(member)
+        if called is not None:
+            renamed[member] = names.get(called, called)
+    if renamed.get("job"):
+        renamed["job"] = [names.get(name, name) for name in renamed["job"]]
+    return renamed
 
 
 def renamed_state(state: State, names: Mapping[str, str]) -> State:
