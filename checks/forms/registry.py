@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slotcheck.checks.forms.asyncio_file import ASYNCIO
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.forms.itf import ITF
 from slotcheck.checks.forms.mermaid import MERMAID
@@ -24,7 +25,9 @@ from slotcheck.checks.trace import Trace
 
 __all__ = ["FORMS", "WrittenTrace", "making_of", "subject_of", "write_traces", "written_form"]
 
-FORMS: dict[str, Form] = {form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, PORT, TLA)}
+FORMS: dict[str, Form] = {
+    form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, ASYNCIO, PORT, TLA)
+}
 
 
 @dataclass
