@@ -12,6 +12,7 @@ import click
 from slotcheck.checks.command import EXIT_CODES, BadInput
 from slotcheck.checks.forms.form import NotWrittenError
 from slotcheck.checks.forms.itf import SUFFIX, TraceError, load_trace
+from slotcheck.checks.forms.picture import SVG, still_of
 from slotcheck.checks.forms.registry import FORMS, making_of, subject_of, written_form
 from slotcheck.checks.subject import SubjectError
 from slotcheck.pymodel.explore import Verdict
@@ -29,9 +30,10 @@ def stem_of(path: Path) -> str:
 @click.option(
     "--as", "form", type=click.Choice(list(FORMS)), default="text", show_default=True, help="The form to show it in."
 )
+@click.option("--step", type=click.IntRange(0), metavar="N", help="Of svg: the state after step N (default: the last).")
 @click.option("--subject", metavar="SUBJECT", help="Replay it on this subject, instead of the one that it names.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write it to files there.")
-def show_command(trace: Path, form: str, subject: str | None, folder: Path | None) -> None:
+def show_command(trace: Path, form: str, step: int | None, subject: str | None, folder: Path | None) -> None:
     """Show a trace in another form.
 
     TRACE is a file NAME.itf.json, as `slotcheck check --traces DIR` writes them. The trace is replayed first, on the
@@ -40,11 +42,17 @@ def show_command(trace: Path, form: str, subject: str | None, folder: Path | Non
 
     Exit codes: 0 shown; 2 bad input; 3 it cannot be replayed here, and the reason is told.
     """
+    if step is not None and form != SVG.name:
+        raise BadInput(f"--step {step}: only --as {SVG.name} shows one state")
     try:
         loaded = load_trace(trace)
+        last = len(loaded.steps) + len(loaded.again)
+        if step is not None and step > last:
+            raise BadInput(f"--step {step}: the trace has {last} steps")
+        chosen = FORMS[form] if step is None else still_of(step)
         with redirect_stdout(sys.stderr):  # what a subject prints must not get into the form
             making = making_of(loaded, subject_of(loaded, subject), stem_of(trace))
-            files = written_form(FORMS[form], making)
+            files = written_form(chosen, making)
     except (TraceError, SubjectError) as error:
         raise BadInput(str(error)) from error
     except NotWrittenError as error:

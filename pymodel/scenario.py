@@ -49,6 +49,11 @@ class RunSpec:
     body: tuple[Op, ...] | None = None
     #: Asks after its parent's end, without a parent, naming that parent's job.
     late: bool = False
+    #: The path of its job where it is not its parent's, or not ``(name,)`` without a parent.
+    job: tuple[str, ...] | None = None
+    #: Read by a simulation only: when a run without a parent asks, and how long each of its pieces of work takes.
+    at_ms: int = 0
+    work_ms: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +117,21 @@ class Scenario:
             level[run.name] = level[run.parent] + 1
         return max(level.values())
 
+    @cached_property
+    def jobs(self) -> dict[str, tuple[str, ...]]:
+        """For each run its job: the one it names, else its parent's, else ``(name,)``."""
+        jobs: dict[str, tuple[str, ...]] = {}
+        for run in self.runs:
+            jobs[run.name] = run.job or ((run.name,) if run.parent is None else jobs[run.parent])
+        return jobs
+
     @property
     def plain(self) -> bool:
-        """Whether nothing happens from outside and every body is the default."""
+        """Whether nothing happens from outside and every body and every job is the default."""
         return not (
             self.environment
             or self.script
             or self.blocking_spawn
             or self.late_children
-            or any(run.body is not None or run.late for run in self.runs)
+            or any(run.body is not None or run.late or run.job is not None for run in self.runs)
         )

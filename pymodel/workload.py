@@ -180,12 +180,12 @@ class Workload:
             return self.calls.call(state.pool, *action)
         if verb in ("ask", "ask late"):
             at = self.scenario.index[action[1]]
-            parent = self.parents[at]
+            parent, run = self.parents[at], self.scenario.runs[at]
             if parent is None:
-                return self.calls.call(state.pool, "ask", action[1], None, None)
-            if verb == "ask late" or self.scenario.runs[at].late:
+                return self.calls.call(state.pool, "ask", action[1], None, run.job)
+            if verb == "ask late" or run.late:
                 return self.calls.call(state.pool, "ask", action[1], None, self.bodies.jobs[at])
-            return self.calls.call(state.pool, "ask", action[1], self.names[parent], None)
+            return self.calls.call(state.pool, "ask", action[1], self.names[parent], run.job)
         return None
 
     def snapshot(self, state: WorkloadState) -> Any:
@@ -379,5 +379,5 @@ def _matches(act: Act | None, action: Action) -> bool:
 
 def _exchangeable(scenario: Scenario) -> bool:
     """Whether siblings with equal subtrees are interchangeable: no body, act or job names one of them."""
-    by_name = scenario.diagnoses or any(run.body is not None or run.late for run in scenario.runs)
+    by_name = scenario.diagnoses or any(run.body is not None or run.late or run.job for run in scenario.runs)
     return not by_name and not scenario.script and all(act.run is None for act in scenario.environment)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import cycle
 
-import pytest
+from traces import of
 
-from slotcheck.checks.check import check_part, parts_of
 from slotcheck.checks.forms.story import Frame, Story
-from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import resolve_subject, view
 from slotcheck.checks.trace import Trace
-from slotcheck.pymodel.rules import RULES, Help, Outcome
 from slotcheck.pymodel.scenario import RunSpec
 from slotlending import Pool
 
@@ -25,62 +22,44 @@ HOSTILE = [
 
 def violation(subject: str, tree: str, invariant: str, *, cap: int = 1) -> Trace:
     """The trace to this invariant; the tree may be followed by more lines of a scenario."""
-    for part in parts_of([read_scenario(f"cap: {cap}\ntree: {tree}", "here")]):
-        for trace in check_part(part, resolve_subject(subject)).traces:
-            if trace.invariant == invariant:
-                return trace
-    raise AssertionError(f"{subject} does not violate {invariant} in {tree}")
-
-
-class HelpsNobody(Help):
-    """A worker that waits goes on looking for work, and takes none."""
-
-    def help(self, state: Any, run: str) -> Outcome:
-        return Outcome(state, (), ())
-
-
-def livelock(monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """A trace that goes round for ever."""
-    monkeypatch.setitem(RULES, "help", HelpsNobody())
-    return violation("rule:help", "r(a)", "AllFinish")
+    return of(f"cap: {cap}\ntree: {tree}", resolve_subject(subject), invariant)
 
 
 def frames(count: int, forest: Sequence[RunSpec], cap: int) -> Iterator[Frame]:
-    """What a real pool does with these runs, round and round: all ask, the leaves end first, and again."""
+    """What a real pool does with these runs: all ask, then all finish, parents first and the next time children first,
+    and so on; then some wait, lend or are parked at any time."""
     pool, ended = Pool(cap), set[str]()
-    asks = [(run.name, run.parent) for run in forest]
-    while True:
-        for run, parent in asks:
-            if run not in {known.run for known in pool.snapshot().runs}:
-                known = {known.run: known.phase for known in pool.snapshot().runs}
-                pool.ask(run, parent if known.get(parent or "") == "in_flight" else None)
-                ended.discard(run)
-                yield Frame(f"ask {run}", view(pool.snapshot()), run, frozenset(ended))
-                count -= 1
-            if count <= 0:
-                return
-        for run, _ in reversed(asks):
-            known = {known.run: known.phase for known in pool.snapshot().runs}
-            if known.get(run) == "in_flight":
-                pool.finish(run)
-                ended.add(run)
-                yield Frame(f"finish {run}", view(pool.snapshot()), run, frozenset(ended))
-                count -= 1
-            if count <= 0:
-                return
+    parents = {run.name: run.parent for run in forest}
+    asks, ends = [(pool.ask, run) for run in parents], [(pool.finish, run) for run in parents]
+    acts = cycle([*asks, *ends, *asks, *reversed(ends)])
+    while count:
+        act, run = next(acts)
+        phase = {known.run: known.phase for known in pool.snapshot().runs}
+        if act == pool.ask and run not in phase:
+            above = parents[run]
+            pool.ask(run, above if above is not None and phase.get(above) == "in_flight" else None)
+            ended.discard(run)
+        elif act == pool.finish and phase.get(run) == "in_flight":
+            pool.finish(run)
+            ended.add(run)
+        else:
+            continue
+        count -= 1
+        yield Frame(f"{act.__name__} {run}", view(pool.snapshot()), run, frozenset(ended))
 
 
-def hostile(name: str) -> Story:
-    """A story in which everything that can be a name or a text is this one."""
-    other = name + "2"
-    forest = (RunSpec(name), RunSpec(other, name))
+def hostile(*names: str) -> Story:
+    """A story in which everything that can be a name or a text is one of these."""
+    name = names[0]
+    all_of_them = " ".join(names)
+    forest = (RunSpec("r" + name), *(RunSpec(other, "r" + name) for other in names))
     pool = Pool(1)
-    start = Frame(name, view(pool.snapshot()))
-    pool.ask(name)
-    one = Frame(f"ask {name} -> {name} admitted", view(pool.snapshot()), name, more=(name, f"{name} in"))
-    pool.ask(other, name)
-    two = Frame(f"ask {other}", view(pool.snapshot()), other, frozenset([name]), more=(name,))
+    shown = [Frame(name, view(pool.snapshot()), more=names)]
+    for spec in forest:
+        pool.ask(spec.name, spec.parent)
+        told = f"ask {spec.name} -> {all_of_them}"
+        shown.append(Frame(told, view(pool.snapshot()), spec.name, frozenset([name]), (spec.name, all_of_them)))
     return Story(
-        name, name, name, (start, one, two), 2, forest, ((name, name), ("subject", name)), (name,), (name, other),
-        (f"{name} waits for {other}", f"{other} waits for {name}"),
+        name, all_of_them, all_of_them, shown, len(shown) - 1, forest, tuple(zip(names, names, strict=True)), names,
+        names, tuple(f"{one} waits for {all_of_them}" for one in names),
     )  # fmt: skip

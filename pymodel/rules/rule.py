@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
-from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State
+from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State, drafted
 
 __all__ = ["ORDERS", "TIES", "Rule"]
 
@@ -43,7 +43,7 @@ class Rule:
 
     def ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2."""
-        draft = Draft(state)
+        draft = drafted(state)
         self._enter(draft, run, parent, job)
         if not self._admit(draft, run):
             order.join(draft, run)
@@ -51,13 +51,13 @@ class Rule:
 
     def try_ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2 without step 3."""
-        draft = Draft(state)
+        draft = drafted(state)
         self._enter(draft, run, parent, job)
         return draft.done() if self._admit(draft, run) else Outcome(state, (), ())
 
     def finish(self, state: Any, run: RunId) -> Outcome:
         """R3."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is not None and known.phase == "waiting":
             raise Refusal("not_admitted", run)
@@ -68,7 +68,7 @@ class Rule:
 
     def cancel(self, state: Any, run: RunId) -> Outcome:
         """R5."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is None or known.phase == "parked":
             raise Refusal("not_known", run)
@@ -82,7 +82,7 @@ class Rule:
     def resize(self, state: Any, cap: int) -> Outcome:
         """R8."""
         _judge_cap(cap)
-        draft = Draft(state)
+        draft = drafted(state)
         draft.cap = cap
         self._serve(draft)
         return draft.done()
