@@ -40,7 +40,14 @@ from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.checks.tlc_command import tlc_command
 from slotcheck.checks.trace import Trace
-from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_of, traces_option, write_folder
+from slotcheck.checks.traces_option import (
+    new_folder,
+    traces_as_text,
+    traces_of,
+    traces_option,
+    write_aio_folder,
+    write_folder,
+)
 from slotcheck.checks.vectors_command import vectors_command
 from slotcheck.pymodel.explore import Verdict
 
@@ -259,10 +266,13 @@ def mutants_command(names: tuple[str, ...], runs: int, traces: Path | None, form
     with progress("checking mutants", len(chosen)) as (tell, _):
         for one in catch(chosen, runs):
             caught.append(one)
-            if traces is not None and isinstance(one.trace, Trace):
+            if traces is not None and one.trace is not None:
                 folder = traces / one.name
                 new_folder(folder)
-                written[one.name] = write_folder(folder, [(one.trace.invariant, one.trace)])
+                if isinstance(one.trace, Trace):
+                    written[one.name] = write_folder(folder, [(one.trace.invariant, one.trace)])
+                else:
+                    written[one.name] = write_aio_folder(folder, [one.trace])
             tell(len(caught))
     survived = [one.name for one in caught if not one.caught]
     verdict = Verdict.HOLDS

@@ -12,14 +12,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from slotcheck.checks.aio_check import AioTrace
 from slotcheck.checks.check import Report, Settings
 from slotcheck.checks.command import BadInput
-from slotcheck.checks.forms.registry import WrittenTrace, write_traces
+from slotcheck.checks.forms.aio_forms import write_aio_traces
+from slotcheck.checks.forms.registry import write_traces
+from slotcheck.checks.forms.written import WrittenTrace
 from slotcheck.checks.lettering import clean
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.trace import Trace, trace_of_bad_cap
 
-__all__ = ["new_folder", "traces_as_text", "traces_of", "traces_option", "write_folder"]
+__all__ = ["new_folder", "traces_as_text", "traces_of", "traces_option", "write_aio_folder", "write_folder"]
 
 traces_option: Callable[[Callable[..., None]], Callable[..., None]] = click.option(
     "--traces",
@@ -60,6 +63,19 @@ def write_folder(folder: Path, named: list[tuple[str, Trace]]) -> list[WrittenTr
     try:
         with redirect_stdout(sys.stderr):  # what a subject prints must not get into the report
             return write_traces(named, folder)
+    except OSError as error:
+        raise BadInput(f"--traces {folder}: {error.strerror or error}") from error
+
+
+def write_aio_folder(folder: Path, traces: Sequence[AioTrace]) -> list[WrittenTrace]:
+    """The same for what the check of an asyncio port found.
+
+    Raises:
+        BadInput: a file cannot be written.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            return write_aio_traces([(trace.invariant, trace) for trace in traces], folder)
     except OSError as error:
         raise BadInput(f"--traces {folder}: {error.strerror or error}") from error
 

@@ -17,14 +17,17 @@ from click.testing import CliRunner, Result
 from traces import HELPS_NOBODY, HOSTILE, SHOWS, going_round, hostile, making, of, of_history, of_mutant
 
 from slotcheck.checks.cli import main
-from slotcheck.checks.forms import judges
+from slotcheck.checks.forms import tla
+from slotcheck.checks.forms.by_the_rules import by_the_rules
 from slotcheck.checks.forms.form import Making, NotWrittenError
 from slotcheck.checks.forms.itf import write_trace
 from slotcheck.checks.forms.registry import FORMS, making_of, written_form
-from slotcheck.checks.subject import resolve_subject
-from slotcheck.checks.trace import Trace
+from slotcheck.checks.subject import ClassSubject, resolve_subject
+from slotcheck.checks.tlc.tool import ToolMissingError
+from slotcheck.checks.trace import Trace, plain_view
 from slotcheck.checks.wait_circle import wait_circle
 
+LENDS_TWICE = "slotcheck.checks.mutants:LendsTwice"
 QUICK = [name for name in FORMS if name not in ("pytest", "tla", "asyncio")]  # those that start no process
 
 
@@ -77,15 +80,8 @@ def test_pytest_itself_sees_it_fail_and_pass() -> None:
 
 
 def test_a_test_that_a_right_pool_fails_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def always(snapshot: Any) -> str | None:
-        return "so it is"
-
-    monkeypatch.setattr(judges, "level_within_cap", always)
-    monkeypatch.setitem(judges.JUDGES, "LevelWithinCap", always)
-    monkeypatch.setattr(always, "__name__", "level_within_cap")
-    monkeypatch.setattr(
-        "slotcheck.checks.forms.pytest_file.source_of", lambda _: "def level_within_cap(_):\n    return 'no'\n"
-    )
+    source = "def level_within_cap(_):\n    return 'no'\n"
+    monkeypatch.setattr("slotcheck.checks.forms.pytest_file.sources_of", lambda _: [source])
     with pytest.raises(NotWrittenError, match="the pool that ships does not pass it"):
         text_of("pytest", of_mutant("LendsTwice"))
 
@@ -112,6 +108,81 @@ def test_a_script_is_one_request_a_line_with_what_is_expected() -> None:
     assert lines[-1]["expect"]["waiting"] == ["c"]
 
 
+def test_a_program_on_asyncio_shows_it() -> None:
+    source = text_of("asyncio", of_mutant("LendsTwice"))  # runs it with the faulty pool and with the real one
+    assert "ask('c', 'a', None)" in source
+    made = making(of_mutant("LendsTwice"))
+    with pytest.raises(NotWrittenError, match="only a class derived from it"):
+        FORMS["asyncio"].make(made._replace(subject=ClassSubject("x:Stranger", Stranger)))
+    with pytest.raises(NotWrittenError, match="no runs that could be tasks"):
+        FORMS["asyncio"].make(making(of_history()))
+
+
+class Stranger:
+    """Has nothing of the pool that ships."""
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWS if name not in ("AcceptsCapOfZero", "ChangesOnRefusal")])
+def test_a_program_or_a_module_is_made_of_each(name: str) -> None:
+    made = making(of_mutant(name))
+    if name != "KeepsHiddenState":
+        (source,) = FORMS["asyncio"].make(made).values()
+        ast.parse(source)
+    if name not in ("GrantNotTold", "HeldDrifts"):
+        module, config = FORMS["tla"].make(made).values()
+        assert module.isascii()
+        assert "TraceFits" in config
+
+
+def test_tlc_refuses_the_step_where_the_rules_have_another_pool() -> None:
+    assert "Trace_trace" in text_of("tla", of_mutant("ResizeForgetsQueue"))
+
+
+def test_tlc_accepts_what_a_right_pool_does() -> None:
+    made = making(of_mutant("LendsTwice"))
+    files = FORMS["tla"].make(made)
+    right = {name: text.replace(shown(made.trace), shown(by_the_rules_of(made.trace))) for name, text in files.items()}
+    assert right != files
+    with pytest.raises(NotWrittenError, match="TLC does not refuse it: holds"):
+        FORMS["tla"].check(made, right)
+
+
+def shown(trace: Trace) -> str:
+    """The last pool of a module."""
+    number = {run.name: at for at, run in enumerate(trace.play.runs, 1)} if trace.play is not None else {}
+    return tla._record(tla._pool(trace.after, number))
+
+
+def by_the_rules_of(trace: Trace) -> Trace:
+    """The trace with the last view as the rules have it."""
+    view = plain_view(by_the_rules(trace)[-1].state, {})
+    last = trace.steps[-1]
+    return replace(trace, steps=(*trace.steps[:-1], replace(last, after=replace(last.after, view=view))))
+
+
+def test_what_the_specification_cannot_say_is_no_module() -> None:
+    for trace, told in (
+        (of_history(), "no scenario"),
+        (of_mutant("ChangesOnRefusal"), "no step for 'call'"),
+        (of_mutant("GrantNotTold"), "TLC accepts it"),
+        (
+            of("cap: 1\ntree: a(b c)\nbody a: +b; +c; &*", resolve_subject(LENDS_TWICE), "LevelWithinCap"),
+            "default bodies",
+        ),
+    ):
+        with pytest.raises(NotWrittenError, match=told):
+            FORMS["tla"].make(making(trace))
+
+
+def test_without_java_no_module_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ToolMissingError("there is no Java")
+
+    monkeypatch.setattr("slotcheck.checks.forms.tla.find_tool", missing)
+    with pytest.raises(NotWrittenError, match="it cannot be run: there is no Java"):
+        text_of("tla", of_mutant("LendsTwice"))
+
+
 def test_what_only_a_rule_does_is_no_form_of_a_pool() -> None:
     made = making_of(going_round(), HELPS_NOBODY, "trace")
     for form, told in (("pytest", "no class to import"), ("port", "goes on for ever")):
@@ -122,7 +193,10 @@ def test_what_only_a_rule_does_is_no_form_of_a_pool() -> None:
 
 
 def test_a_history_has_every_form() -> None:
-    for form in (*QUICK, "pytest"):
+    (source,) = FORMS["pytest"].make(making(of_history())).values()
+    assert called(source, "slotcheck.checks.mutants:TryAskNeverGrants") is not None
+    assert called(source, "slotlending:Pool") is None
+    for form in QUICK:
         if form == "port":
             with pytest.raises(NotWrittenError, match="no request that restores"):
                 text_of(form, of_history())
@@ -137,7 +211,8 @@ def test_a_history_has_every_form() -> None:
 def written() -> dict[str, str]:
     """Every form of a trace with names that nobody would give."""
     made = making(hostile())
-    return {name: next(iter(written_form(FORMS[name], made).values())) for name in (*QUICK, "pytest")}
+    (test,) = FORMS["pytest"].make(made).values()
+    return {"pytest": test, **{name: next(iter(written_form(FORMS[name], made).values())) for name in QUICK}}
 
 
 class Tags(HTMLParser):
@@ -269,7 +344,8 @@ def test_what_does_not_show_the_violation_is_not_shown(tmp_path: Path) -> None:
     assert "not written as text: replayed on pool, it does not show the violation: step 4" in result.output
 
 
-def test_check_writes_every_form(tmp_path: Path) -> None:
+def test_check_writes_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(FORMS, "tla")  # takes seconds each
     folder = tmp_path / "traces"
     args = ("check", "walk-files-chunks", "--cap", "1", "--subject", "rule:hold", "--no-timing", "--format", "json")
     result = run(*args, "--jobs", "1", "--traces", str(folder))
@@ -285,7 +361,7 @@ def test_check_writes_every_form(tmp_path: Path) -> None:
     assert (result.exit_code, result.output.count("\n")) == (2, 1)
 
 
-def test_mutants_write_every_form(tmp_path: Path) -> None:
+def test_mutants_write_every_form_or_tell_why_not(tmp_path: Path) -> None:
     result = run("mutants", "AcceptsCapOfZero", "--traces", str(tmp_path))
     assert result.exit_code == 0
     assert {path.name for path in (tmp_path / "AcceptsCapOfZero").iterdir()} >= {"Refused.itf.json", "test_Refused.py"}

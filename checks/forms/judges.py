@@ -175,6 +175,43 @@ def somebody_goes_on(snapshot, waits):
     return None
 
 
+def taken_at_most(snapshot, most):
+    """No pool slot is handed out beyond the cap: no more are taken than were before."""
+    if snapshot.taken > most:
+        return (
+            f"{snapshot.taken} pool slots are taken of {snapshot.cap}, and {most} would be if none had been handed out"
+        )
+    return None
+
+
+def everybody_woken(snapshot, runs):
+    """Every run in flight has gone on."""
+    asleep = sorted(run.run for run in snapshot.runs if run.phase == "in_flight" and run.run not in runs)
+    if asleep:
+        return f"{asleep} have a slot, and nobody woke them"
+    return None
+
+
+def failed(tasks):
+    """What tasks ended with, those aside that were cancelled."""
+    ended = [(name, task) for name, task in tasks.items() if task.done() and not task.cancelled()]
+    return [f"the task of {name!r} ended with {task.exception()!r}" for name, task in ended if task.exception()]
+
+
+def named(snapshot):
+    """A snapshot of the port's core with the names of its runs in their place."""
+
+    def name(run):
+        return run if run is None or isinstance(run, str) else run.name
+
+    runs = [run._replace(run=name(run.run), parent=name(run.parent)) for run in snapshot.runs]
+    return snapshot._replace(
+        runs=frozenset(runs),
+        waiting=tuple(map(name, snapshot.waiting)),
+        children=frozenset((name(parent), tuple(map(name, children))) for parent, children in snapshot.children),
+    )
+
+
 #: By invariant, those that a snapshot alone is enough for.
 JUDGES = {
     "UnlentWithinCap": unlent_within_cap,

@@ -15,7 +15,7 @@ from slotcheck.checks.trace import Trace
 from slotcheck.checks.trace_lines import numbered_events, pool_line, run_lines, trace_lines
 from slotcheck.checks.wait_circle import wait_circle
 
-__all__ = ["MARKDOWN", "TEXT", "replay_commands"]
+__all__ = ["MARKDOWN", "TEXT", "fenced", "replay_commands"]
 
 _LINE = 2_000  # characters
 
@@ -49,20 +49,20 @@ def _markdown(making: Making) -> dict[str, str]:
         lines += [f"The invariant: {ALL_INVARIANTS[trace.invariant]}.", ""]
     circle = wait_circle(trace)
     if circle is None:
-        lines += ["What is wrong:", "", *_fenced([trace.message])]
+        lines += ["What is wrong:", "", *fenced([trace.message])]
     else:
         head = trace.message.partition(": ")[0]
-        lines += ["What is wrong:", "", *_fenced([f"{head}:", "", *circle.waits, *circle.slots, *circle.freed])]
+        lines += ["What is wrong:", "", *fenced([f"{head}:", "", *circle.waits, *circle.slots, *circle.freed])]
     lines += [f"- {name}: {_code(fact)}" for name, fact in _facts(trace) if fact]
-    lines += ["", f"### {len(trace.steps)} steps", "", *_fenced(numbered_events(trace))]
+    lines += ["", f"### {len(trace.steps)} steps", "", *fenced(numbered_events(trace))]
     if trace.again:
-        lines += ["And then for ever:", "", *_fenced(list(trace.circle))]
+        lines += ["And then for ever:", "", *fenced(list(trace.circle))]
     for title, view in (("Before the last step", trace.before), ("After it", trace.after)):
         if trace.steps:
-            lines += [f"### {title}", "", *_fenced([pool_line(view), *(line for line, _ in run_lines(view))])]
+            lines += [f"### {title}", "", *fenced([pool_line(view), *(line for line, _ in run_lines(view))])]
     if trace.play is not None:
-        lines += ["### The scenario", "", *_fenced(scenario_text(trace.play).splitlines())]
-    lines += ["### To replay", "", *_fenced(replay_commands(making), "sh")]
+        lines += ["### The scenario", "", *fenced(scenario_text(trace.play).splitlines())]
+    lines += ["### To replay", "", *fenced(replay_commands(making), "sh")]
     return {f"{making.stem}.md": "\n".join(lines).rstrip() + "\n"}
 
 
@@ -74,7 +74,7 @@ def _code(told: str) -> str:
     return f"{ticks}{pad}{told}{pad}{ticks}"
 
 
-def _fenced(lines: list[str], language: str = "") -> list[str]:
+def fenced(lines: list[str], language: str = "") -> list[str]:
     """As a block of code, whatever is in it."""
     kept = [f"{line[: len(line) - len(line.lstrip())]}{clean(line.strip(), _LINE)}" for line in lines]
     fence = "`" * max(3, *(len(ticks) + 1 for line in kept for ticks in re.findall("`+", line)), 3)

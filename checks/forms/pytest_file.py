@@ -23,11 +23,11 @@ from slotcheck.checks.report import versions
 from slotcheck.checks.subject import ClassSubject
 from slotcheck.checks.trace import MadeCall, Trace, state_of
 
-__all__ = ["PYTEST", "class_of", "import_lines", "judgement"]
+__all__ = ["PYTEST", "REAL", "class_of", "import_lines", "literal", "options", "sources_of", "version_of"]
 
 _SECONDS = 60  # for a test of a few calls
 _DEADLOCKS = ("NoDeadlock", "AllFinish")
-_REAL = "slotlending:Pool"
+REAL = "slotlending:Pool"
 
 
 as_view: Callable[[Any], dict[str, Any]] = judges.as_view  # without types: its source is copied
@@ -41,21 +41,20 @@ def class_of(making: Making) -> str:
     """The subject's class as ``package.module:Class``."""
     if not isinstance(making.subject, ClassSubject):
         raise NotWrittenError(f"{making.subject.name} is a rule of the model, and no class to import")
-    return _REAL if making.subject.name == "pool" else making.subject.name
+    return REAL if making.subject.name == "pool" else making.subject.name
 
 
 def _written(making: Making, spec: str) -> str:
     trace = making.trace
-    body = [*_calls(making), *judgement(making)]
-    found = versions() if trace.versions is None else trace.versions
+    body = [*_calls(making), *_judgement(making)]
     return template("test.py.jinja").render(
         heading=comment(f"{trace.invariant} is violated by {trace.subject} in {trace.name}"),
         sentence=comment(ALL_INVARIANTS.get(trace.invariant, "")),
         message=comment(trace.message),
-        version=comment(found.get("slotcheck", "?")),
+        version=comment(version_of(trace)),
         steps=len(trace.steps),
         imports=import_lines(spec),
-        sources=[source_of(judge) for judge in _used(body)],
+        sources=sources_of("\n".join(body)),
         name=_snake(trace.invariant),
         new=_new(trace),
         body=body,
@@ -71,24 +70,22 @@ def import_lines(spec: str) -> str:
     return f"from {module} import {outer}\n\nPool = {name}"
 
 
-def source_of(judge: Callable[..., Any]) -> str:
-    """A function, to be copied."""
-    return inspect.getsource(judge).rstrip() + "\n"
+def version_of(trace: Trace) -> str:
+    """The version that found the trace."""
+    return (versions() if trace.versions is None else trace.versions).get("slotcheck", "?")
 
 
-def _used(body: list[str]) -> Iterator[Callable[..., Any]]:
-    text = "\n".join(body)
-    for name, judge in vars(judges).items():
-        if inspect.isfunction(judge) and f"{name}(" in text:
-            yield judge
+def sources_of(program: str) -> list[str]:
+    """The functions that a program calls, to be copied into it."""
+    called = [judge for name, judge in vars(judges).items() if inspect.isfunction(judge) and f"{name}(" in program]
+    return [inspect.getsource(judge).rstrip() + "\n" for judge in called]
 
 
 def _new(trace: Trace) -> str:
-    options = "".join(f", {option}" for option in _options(trace))
-    return f"Pool({trace.cap}{options})"
+    return f"Pool({', '.join([str(trace.cap), *options(trace)])})"
 
 
-def _options(trace: Trace) -> Iterator[str]:
+def options(trace: Trace) -> Iterator[str]:
     if trace.order != "fewest_held":
         yield f"order={trace.order!a}"
     if trace.tie != "served":
@@ -133,23 +130,23 @@ def _call(making: Making, due: Due, is_last: bool) -> Iterator[str]:
         yield call
 
 
-def python_call(call: MadeCall, pool: str = "pool") -> str:
+def python_call(call: MadeCall) -> str:
     """A call as Python, in ASCII whatever the names are."""
     args = list(call.args)
     while len(args) > 1 and args[-1] is None:
         args.pop()
     if call.verb == "new":
         return f"Pool({args[0]!a})"
-    return f"{pool}.{call.verb}({', '.join(map(ascii, args))})"
+    return f"pool.{call.verb}({', '.join(map(ascii, args))})"
 
 
 # -- what must be so ---------------------------------------------------------------------------------------------
 
 
-def judgement(making: Making, pool: str = "pool") -> Iterator[str]:
+def _judgement(making: Making) -> Iterator[str]:
     """The assertions at the end, about ``granted`` and ``relent`` (of the last call) and the pool."""
     trace = making.trace
-    name, snapshot = trace.invariant, f"{pool}.snapshot()"
+    name, snapshot = trace.invariant, "pool.snapshot()"
     dues = by_the_rules(trace)
     if name == "Refused":
         yield from _must_refuse(dues[-1], snapshot)
@@ -161,7 +158,7 @@ def judgement(making: Making, pool: str = "pool") -> Iterator[str]:
         yield from _must_answer(trace, dues[-1], snapshot)
     elif name in _DEADLOCKS and not trace.again:
         waits = {run: [ender for _, _, enders in them for ender in enders] for run, them in _waits(trace).items()}
-        yield f"waits = {_literal(waits)}  # what each body waits for besides slots"
+        yield f"waits = {literal(waits)}  # what each body waits for besides slots"
         yield from _wrong(f"somebody_goes_on({snapshot}, waits)")
     elif name == "MaxInFlight":
         assert trace.play is not None
@@ -179,7 +176,7 @@ def judgement(making: Making, pool: str = "pool") -> Iterator[str]:
     elif name == "GrantsTold":
         yield from _wrong(f"grants_told(before, granted, relent, {snapshot})")
     elif name == "HeldMatches":
-        yield from _wrong(f"held_matches({snapshot}, {pool}.held)")
+        yield from _wrong(f"held_matches({snapshot}, pool.held)")
     elif name in judges.JUDGES:
         yield from _wrong(f"{judges.JUDGES[name].__name__}({snapshot})")
     else:
@@ -229,17 +226,17 @@ def _must_answer(trace: Trace, due: Due, snapshot: str) -> Iterator[str]:
     found = state_of(trace, trace.after)
     rules, seen = as_view(due.state), as_view(found)
     expected |= {name: value for name, value in rules.items() if value != seen[name]}
-    yield f"expected = {_literal(expected)}"
+    yield f"expected = {literal(expected)}"
     yield f"found = {{'granted': tuple(granted), 'relent': tuple(relent), **as_view({snapshot})}}"
     yield from _wrong("as_expected(expected, found)")
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """As Python, in ASCII and in an order that is always the same."""
     if not isinstance(value, dict):
         return ascii(value)
     items = value.items() if "granted" in value else sorted(value.items(), key=lambda item: ascii(item[0]))
-    return "{" + ", ".join(f"{key!a}: {_literal(item)}" for key, item in items) + "}"
+    return "{" + ", ".join(f"{key!a}: {literal(item)}" for key, item in items) + "}"
 
 
 # -- running it --------------------------------------------------------------------------------------------------
@@ -250,7 +247,7 @@ def _check(making: Making, files: dict[str, str]) -> None:
     if importlib.util.find_spec("pytest") is None:
         raise NotWrittenError("pytest is not installed, so that it cannot be run")
     (fails,) = files.values()
-    outcomes = _pytest({"test_fault.py": fails, "test_real.py": _written(making, _REAL)})
+    outcomes = _pytest({"test_fault.py": fails, "test_real.py": _written(making, REAL)})
     if outcomes.get("test_real.py") != "PASSED":
         raise NotWrittenError(f"the pool that ships does not pass it: {outcomes.get('test_real.py', 'not run')}")
     if outcomes.get("test_fault.py") != "FAILED":

@@ -5,10 +5,9 @@ What cannot be replayed is not written, and why is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from slotcheck.checks.forms.asyncio_file import ASYNCIO
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.forms.itf import ITF
 from slotcheck.checks.forms.mermaid import MERMAID
@@ -17,28 +16,17 @@ from slotcheck.checks.forms.prose import MARKDOWN, TEXT
 from slotcheck.checks.forms.pytest_file import PYTEST
 from slotcheck.checks.forms.script import PORT
 from slotcheck.checks.forms.tla import TLA
+from slotcheck.checks.forms.written import WrittenTrace
 from slotcheck.checks.replay import player_of, replay
 from slotcheck.checks.shrink import shrink
 from slotcheck.checks.subject import AnySubject, SubjectError, resolve_subject
 from slotcheck.checks.trace import Trace
 
-__all__ = ["FORMS", "WrittenTrace", "making_of", "subject_of", "write_traces", "written_form"]
+__all__ = ["FORMS", "making_of", "subject_of", "write_traces", "written_form"]
 
-FORMS: dict[str, Form] = {form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, PORT, TLA)}
-
-
-@dataclass
-class WrittenTrace:
-    """What became of the forms of one trace."""
-
-    invariant: str
-    #: The files that were written, by form; and why others were not.
-    files: dict[str, list[str]] = field(default_factory=dict)
-    not_written: dict[str, str] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"invariant": self.invariant, "files": self.files, "not_written": self.not_written}
+FORMS: dict[str, Form] = {
+    form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, ASYNCIO, PORT, TLA)
+}
 
 
 def subject_of(trace: Trace, spec: str | None = None) -> AnySubject:
