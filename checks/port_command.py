@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
-from slotcheck.checks.forms.registry import WrittenTrace
+from slotcheck.checks.forms.written import WrittenTrace
 from slotcheck.checks.port.check import PortReport, PortSettings, check_port, starter
 from slotcheck.checks.port.counterexample import script_of, write_forms
 from slotcheck.checks.port.levels import LEVELS

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from slotcheck.checks.forms.form import Making, NotWrittenError
-from slotcheck.checks.forms.registry import FORMS, WrittenTrace, written_form
+from slotcheck.checks.forms.registry import FORMS, written_form
+from slotcheck.checks.forms.written import WrittenTrace
 from slotcheck.checks.port.client import AnyPort
 from slotcheck.checks.port.drive import LOCKSTEP, REPLAYS
 from slotcheck.checks.port.messages import Call, Request, line_of, order_of
