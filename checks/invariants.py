@@ -113,7 +113,7 @@ def _no_slot_leak(facts: Facts) -> str | None:
 
 def _no_lost_wake_up(facts: Facts) -> str | None:
     state = facts.state
-    if state.waiting and state.taken < state.cap and order.pick(Draft(state)) is not None:
+    if state.waiting and state.taken < state.cap and _can_be_served(Draft(state)):
         return f"{', '.join(state.waiting)} wait, but only {state.taken} of {state.cap} slots are taken"
     for name in state.waiting:
         run = facts.runs.get(name)
@@ -208,7 +208,7 @@ def _fewest_held_first(happening: Happening) -> str | None:
     for run in granted:
         if run not in waited:
             draft.runs[run] = draft.runs[run]._replace(token="none")
-            if order.pick(draft) is not None:
+            if _can_be_served(draft):
                 return f"{run} has just asked and got a pool slot, past {', '.join(draft.waiting)}"
             if not order.has_room(draft, run):
                 return f"{run} has just asked and got a pool slot, but its job has its share ({_shares(draft, run)})"
@@ -221,6 +221,13 @@ def _fewest_held_first(happening: Happening) -> str | None:
         order.leave(draft, run, pool_slot=True)
         draft.runs[run] = draft.runs[run]._replace(phase="in_flight", token="pool")
     return None
+
+
+def _can_be_served(draft: Draft) -> bool:
+    """Whether a slot that is free may go to somebody who waits; a view may be too broken for the order to be asked."""
+    if not order.limits(draft.order):
+        return bool(draft.waiting)
+    return order.pick(draft) is not None
 
 
 def _shares(draft: Draft, *more: str) -> str:

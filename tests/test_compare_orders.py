@@ -15,7 +15,8 @@ from slotcheck.checks.compare_orders import Comparison, Row
 from slotcheck.checks.compare_orders_report import orders_as_json, verdict_of
 from slotcheck.checks.order_workloads import files_and_chunks, flat, tree_walk
 from slotcheck.checks.playing import play
-from slotcheck.checks.relend_gain import CAPS, comb_gains, combs, no_gains, random_forest, random_gains
+from slotcheck.checks.relend_gain import CAPS, Gain, comb_gains, combs, no_gains, random_forest, random_gains
+from slotcheck.checks.relend_report import RelendGains, relend_as_json
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.simulate import simulate
 from slotlending import Pool
@@ -101,6 +102,14 @@ def test_it_gains_nothing_where_nothing_idles() -> None:
     gains = no_gains()
     assert len(gains) == 6
     assert [gain.what for gain in gains if gain.off_ms != gain.on_ms] == []
+
+
+def test_a_gain_where_nothing_idles_is_violated() -> None:
+    gains = RelendGains([], [], no_gains())
+    assert gains.verdict is Verdict.HOLDS
+    odd = gains._replace(none=[*gains.none, Gain("a chain", 4, 8, 10, 9)])
+    assert odd.verdict is Verdict.VIOLATED
+    assert [one["message"] for one in relend_as_json(odd)["violations"]] == ["cap 4: 10 ms off, 9 ms on"]
 
 
 def test_random_forests_are_the_same_every_time_and_no_deeper_than_told() -> None:
