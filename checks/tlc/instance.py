@@ -262,7 +262,8 @@ def _permits_of(instance: Instance, snapshot: Any) -> Key:
     """The permits of a snapshot as the specification has them: by component holder, queue and memo; by run whom it asks
     under.
     """
-    number = {None: 0, **{name: at for at, name in enumerate(instance.names, 1)}}
+    number: dict[str | None, int] = {name: at for at, name in enumerate(instance.names, 1)}
+    number[None] = 0
     version: dict[str | None, int] = dict(zip(instance.keys, instance.key, strict=True))
     version[None] = 0
     permits = {permit.component: permit for permit in snapshot.permits}
