@@ -378,7 +378,10 @@ def _unknown(runs: Iterable[str], play: Scenario, where: str) -> TraceError:
 
 
 def _make(making: Making) -> dict[str, str]:
-    return {f"{making.stem}{SUFFIX}": write_trace(making.trace)}
+    try:
+        return {f"{making.stem}{SUFFIX}": write_trace(making.trace)}
+    except TypeError as error:
+        raise NotWrittenError(f"a run is not named by a string: {error}") from error
 
 
 def _check(making: Making, files: dict[str, str]) -> None:
