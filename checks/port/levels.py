@@ -20,6 +20,7 @@ from slotcheck.checks.port.oracle import LEND, Exchange
 from slotcheck.checks.port.requests import exchanges_of_requests
 from slotcheck.checks.port.vectors import SETS, VectorSet, exchanges_of
 from slotcheck.checks.port.walk import Walk, Walked
+from slotcheck.pymodel.scenario import RunSpec
 
 __all__ = ["EDGES", "LEVELS", "RANDOM", "REQUESTS", "VECTORS", "Part", "Script", "families", "parts_of"]
 
@@ -36,6 +37,9 @@ _RUNS_OF_FORESTS = 5
 _RUNS_OF_LATE = 4
 _RUNS_OF_SHARED = 4
 _FEWER_OF_LATE = 1
+
+#: The smallest forest in which orders differ where no run can be asked in a job: a(b c d) e.
+_COMPETING = tuple(RunSpec(name, "a" if name in "bcd" else None) for name in "abcde")
 
 
 class Part(NamedTuple):
@@ -120,6 +124,9 @@ def families(hello: Hello, runs: int, caps: Sequence[int]) -> Iterator[Family]:
                             yield family._replace(late=True)
                         if several and order.order == "fewest_held":
                             yield with_nested_jobs(family)
-        if size == _RUNS_OF_SHARED and "jobs" in features:
+        if size == _RUNS_OF_SHARED:
             for order, relend, some in product(orders, relends, of_caps):
-                yield from with_shared_jobs(order, relend, some, features)
+                if "jobs" in features:
+                    yield from with_shared_jobs(order, relend, some, features)
+                elif runs == size:  # later it comes of itself
+                    yield Family(_COMPETING, order, relend, some, features)
