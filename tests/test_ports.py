@@ -1,7 +1,7 @@
 """The four ports and the errgroup programs: each is built, runs its own tests, and is checked as a user would check it.
 
-A port whose toolchain is not here is skipped, and the reason says so. With ALL_PORTS set in the environment, as CI sets
-it, that is a failure.
+A port whose toolchain is not here is skipped, and the reason says so. With SLOTCHECK_ALL_PORTS set in the environment,
+as CI sets it, that is a failure.
 """
 
 from __future__ import annotations
@@ -111,12 +111,7 @@ def faults(name: str) -> list[tuple[str, str, int]]:
 def built(name: str, shared: Path) -> Built:
     """The folder once it is built and its own tests have passed, in this process or another one of this session."""
     one = FOLDERS[name]
-    missing = [tool for tool in one.tools if shutil.which(tool) is None]
-    if missing:
-        told = f"ports/{name} is not checked: {' and '.join(missing)} not found"
-        if os.environ.get("ALL_PORTS"):
-            pytest.fail(told)
-        pytest.skip(told)
+    need(one)
     done = shared / f"port-{name}-built"
     with (shared / f"port-{name}-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -125,6 +120,16 @@ def built(name: str, shared: Path) -> Built:
                 run(one, command)
             done.touch()
     return one
+
+
+def need(one: Built) -> None:
+    """Skip, or with SLOTCHECK_ALL_PORTS fail, where the tools of a folder are not here."""
+    missing = [tool for tool in one.tools if shutil.which(tool) is None]
+    if missing:
+        told = f"ports/{one.name} is not checked: {' and '.join(missing)} not found"
+        if os.environ.get("SLOTCHECK_ALL_PORTS"):
+            pytest.fail(told)
+        pytest.skip(told)
 
 
 def run(one: Built, command: str) -> str:
@@ -144,6 +149,18 @@ def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 def check(one: Built, words: tuple[str, ...], **settings: object) -> PortReport:
     return check_port(one.command(words), PortSettings(**settings))  # type: ignore[arg-type]
+
+
+def test_a_port_without_its_tools_is_skipped_with_a_word_and_fails_where_all_are_demanded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = Built("cobol", ("sh", "no-such-compiler"), ())
+    monkeypatch.delenv("SLOTCHECK_ALL_PORTS", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="ports/cobol is not checked: no-such-compiler not found"):
+        need(one)
+    monkeypatch.setenv("SLOTCHECK_ALL_PORTS", "1")
+    with pytest.raises(pytest.fail.Exception, match="ports/cobol is not checked: no-such-compiler not found"):
+        need(one)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
