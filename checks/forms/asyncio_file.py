@@ -39,20 +39,20 @@ _VIEW = "named(pool.core.snapshot())"
 
 
 def _make(making: Making) -> dict[str, str]:
-    return {f"{making.stem}_asyncio.py": _written(making, class_of(making))}
-
-
-def _written(making: Making, spec: str) -> str:
     trace, subject = making.trace, making.subject
-    play = trace.play
-    if play is None:
+    if trace.play is None:
         raise NotWrittenError("a history of calls has no runs that could be tasks")
+    spec = class_of(making)
     if not isinstance(subject, ClassSubject) or not issubclass(subject.cls, Pool):
         raise NotWrittenError("the port's core is a slotlending.Pool: only a class derived from it can stand there")
     if reason := _NOT_THERE.get(trace.invariant):
         raise NotWrittenError(reason)
     if trace.again:
         raise NotWrittenError("a program that goes on for ever shows nothing")
+    return {f"{making.stem}_asyncio.py": _written(trace, trace.play, spec)}
+
+
+def _written(trace: Trace, play: Scenario, spec: str) -> str:
     judged = list(_judged(trace, play))
     text = "\n".join(judged)
     return template("asyncio.py.jinja").render(
@@ -133,7 +133,8 @@ def _expected(trace: Trace) -> dict[str, Any]:
 def _check(making: Making, files: dict[str, str]) -> None:
     """Run, it tells the fault on the subject, and none on the pool that ships."""
     (faulty,) = files.values()
-    code, told = _run(_written(making, REAL))
+    assert making.trace.play is not None
+    code, told = _run(_written(making.trace, making.trace.play, REAL))
     if code != 0:
         raise NotWrittenError(f"the pool that ships does not pass it: {told}")
     code, told = _run(faulty)

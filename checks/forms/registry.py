@@ -22,7 +22,7 @@ from slotcheck.checks.shrink import shrink
 from slotcheck.checks.subject import AnySubject, SubjectError, resolve_subject
 from slotcheck.checks.trace import Trace
 
-__all__ = ["FORMS", "making_of", "subject_of", "write_traces", "written_form"]
+__all__ = ["FORMS", "WrittenTrace", "making_of", "subject_of", "write_traces", "written_form"]
 
 FORMS: dict[str, Form] = {
     form.name: form for form in (TEXT, MARKDOWN, HTML, SVG, ITF, MERMAID, PYTEST, ASYNCIO, PORT, TLA)
