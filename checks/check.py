@@ -32,6 +32,7 @@ from slotcheck.checks.trace import Trace, trace_of
 from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
+from slotcheck.pymodel.rules.order import limits
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
@@ -216,7 +217,8 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
     """What only the whole exploration can tell."""
     scenario = workload.scenario
     crashed = any(trace.invariant == "Answers" for trace in found.traces)
-    if scenario.plain and judge.most_seen < judge.most and not crashed:
+    reachable = scenario.plain and not limits(workload.order)  # a share may keep slots idle
+    if reachable and judge.most_seen < judge.most and not crashed:
         message = f"at most {judge.most_seen} runs are ever in flight at once, as here, and never {judge.most}"
         way = result.reached.get(in_flight_at_once(judge.most_seen))
         found.traces.append(trace_of(workload, way.actions if way else (), "MaxInFlight", message))

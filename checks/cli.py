@@ -19,14 +19,16 @@ from rich.table import Table
 from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
-from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
+from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
+from slotcheck.checks.fairness_command import fairness_command
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.prove_command import prove_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.simulate_command import simulate_command
 from slotcheck.checks.size_command import size_command
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
@@ -66,7 +68,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
                 metavar="SUBJECT",
                 help="What to check: pool, rule:NAME, or package.module:Class.",
             ),
-            click.option("--order", metavar="ORDER", help="The order to make pools with: fewest_held or fifo."),
+            click.option("--order", metavar="ORDER", help=ORDER_HELP),
             click.option("--tie", metavar="TIE", help="The tie-break of fewest_held: served or oldest."),
         )
     ):
@@ -184,7 +186,9 @@ def check_command(
 
 main.add_command(compare_command)
 main.add_command(asyncio_command)
+main.add_command(fairness_command)
 main.add_command(prove_command)
+main.add_command(simulate_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -98,6 +98,9 @@ class _Run:
     key: str | None = None
     live: str | None = None
     mounter: str | None = None
+    job: tuple[str, ...] | None = None
+    at_ms: int | None = None
+    work_ms: int | None = None
 
     @property
     def asks_by_itself(self) -> bool:
@@ -128,10 +131,8 @@ class Meaning:
             if line.data in ("late", *REPEATED):
                 getattr(self, f"_{line.data}")(line)
         self._locks_and_events()
-        runs = tuple(
-            RunSpec(name, run.parent, run.body, run.late, run.component, run.key, run.live, run.mounter)
-            for name, run in self.runs.items()
-        )
+        self._jobs_are_leaves()
+        runs = tuple(_spec(name, run) for name, run in self.runs.items())
         return Scenario(
             name=Path(self.source.file).name.removesuffix(".scenario"),
             runs=runs,
@@ -329,6 +330,53 @@ class Meaning:
                     self.source.fail_at(token, f"{name} asks for {child} twice")
             asked.update(new)
 
+    # -- jobs and times ----------------------------------------------------------------------------------------------
+
+    def _job(self, line: Tree[Token]) -> None:
+        path = tuple(str(token) for token in _tokens(line)[1:])
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if run.job is not None:
+                self.source.fail_at(token, f"run {name} has a job already")
+            run.job = path
+
+    def _jobs_are_leaves(self) -> None:
+        """Judge the jobs together: runs belong to leaf jobs, so a pool would refuse a run above or below another."""
+        jobs: dict[str, tuple[str, ...]] = {}
+        owners: dict[tuple[str, ...], str] = {}
+        for name, run in self.runs.items():  # parents stand before their children
+            own = run.parent is None or run.live is not None
+            jobs[name] = job = run.job or ((name,) if own else jobs[run.parent or ""])
+            owners.setdefault(job, name)
+        for job, name in owners.items():
+            for depth in range(1, len(job)):
+                above = owners.get(job[:depth])
+                if above is not None:
+                    told = f"job {'/'.join(job)} of {name} lies below job {'/'.join(job[:depth])} of {above}"
+                    token = self.runs[name].token
+                    self.source.fail_at(token, told, "runs in leaf jobs only")
+
+    def _asks_at(self, line: Tree[Token]) -> None:
+        for name, run, token, number in self._timed(line, "at_ms"):
+            if run.parent is not None:
+                self.source.fail_at(token, f"run {name} asks when its parent does so for it", "a run without a parent")
+            run.at_ms = number
+
+    def _work(self, line: Tree[Token]) -> None:
+        for _, run, _, number in self._timed(line, "work_ms"):
+            run.work_ms = number
+
+    def _timed(self, line: Tree[Token], field: str) -> Iterator[tuple[str, _Run, Token, int]]:
+        """The runs of a line that gives them a time, and that time."""
+        key, number = _tokens(line)
+        if not re.fullmatch(r"[0-9]{1,9}", number):
+            self.source.fail_at(number, f"{quoted(number)} is not a time", "a whole number of ms, 0 or more")
+        for name, run, token in self._known(_tokens(_trees(line)[0])):
+            if getattr(run, field) is not None:
+                self.source.fail_at(token, f"run {name} has a time in a line '{key}' already")
+            yield name, run, token, int(number)
+
+    # -- gates, locks and events -------------------------------------------------------------------------------------
+
     def _gate(self, line: Tree[Token]) -> None:
         _, token, number = _tokens(line)
         if token in self.gates:
@@ -442,6 +490,14 @@ def _tokens(tree: Tree[Token]) -> list[Token]:
 
 def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
     return [child for child in tree.children if not isinstance(child, Token)]
+
+
+def _spec(name: str, run: _Run) -> RunSpec:
+    spec = RunSpec(name, run.parent, run.body, run.late, run.job, component=run.component, key=run.key)
+    spec = replace(spec, live=run.live, mounter=run.mounter)
+    if run.at_ms is not None:
+        spec = replace(spec, at_ms=run.at_ms)
+    return spec if run.work_ms is None else replace(spec, work_ms=run.work_ms)
 
 
 def _op(step: list[Token]) -> Op:

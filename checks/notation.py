@@ -33,14 +33,17 @@ KEYS = (
     "relend",
     "expect",
     "diagnosis",
+    "job",
+    "at",
+    "work",
     "component",
     "key",
     "live",
     "mounts",
 )
-KEYS_LATER = ("job", "jobs", "weight", "weights", "crash")
+KEYS_LATER = ("jobs", "weight", "weights", "crash")
 #: Keys that may stand on several lines; `late_children` is ``late children``.
-REPEATED = ("body", "gate", "expect", "diagnosis", "component", "key", "live", "mounts")
+REPEATED = ("body", "gate", "expect", "diagnosis", "job", "asks_at", "work", "component", "key", "live", "mounts")
 
 #: Longest text, in characters (of a file: bytes). Reading takes time in proportion, some 10 s for this.
 MAX_LENGTH = 1_000_000
@@ -58,6 +61,8 @@ _NAMES: dict[str, str | None] = {
     "_SEMICOLON": "';'",
     "_OPEN": "'('",
     "_CLOSE": "')'",
+    "_SLASH": "'/'",
+    "JOB_PART": "a job's name",
     "K_CAP": "'cap :='",
     "K_CHILDREN": "'children'",
     "ASSIGN": "':='",

@@ -64,10 +64,9 @@ class Bodies:
         self.lives = [at for at, run in enumerate(runs) if run.live is not None]
         #: For each run the children that its body asks for; late ones ask by themselves.
         self.own: list[list[int]] = [[] for _ in runs]
-        #: For each run its job: that of its root, wherever its parent is by then.
-        self.jobs: list[tuple[str, ...]] = []
+        #: For each run its job, wherever its parent is by then.
+        self.jobs = [scenario.jobs[name] for name in self.names]
         for at, parent in enumerate(self.parents):
-            self.jobs.append((self.names[at],) if parent is None or runs[at].live else self.jobs[parent])
             if parent is not None and not runs[at].late and not runs[at].live:
                 self.own[parent].append(at)
         self._bodies = [run.body for run in runs]

@@ -53,6 +53,11 @@ class RunSpec:
     body: tuple[Op, ...] | None = None
     #: Asks after its parent's end, without a parent, naming that parent's job.
     late: bool = False
+    #: The path of its job where it is not its parent's, or not ``(name,)`` without a parent.
+    job: tuple[str, ...] | None = None
+    #: Read by a simulation only: when a run without a parent asks, and how long each of its pieces of work takes.
+    at_ms: int = 0
+    work_ms: int = 10
     #: The component that it is a run of, and the key by which a memo can answer it; None for neither.
     component: str | None = None
     key: str | None = None
@@ -162,14 +167,22 @@ class Scenario:
         """Whether some run needs a permit."""
         return any(run.component is not None for run in self.runs)
 
+    @cached_property
+    def jobs(self) -> dict[str, tuple[str, ...]]:
+        """For each run its job: the one it names, else its parent's, else (live runs too) ``(name,)``."""
+        jobs: dict[str, tuple[str, ...]] = {}
+        for run in self.runs:
+            jobs[run.name] = run.job or ((run.name,) if run.parent is None or run.live else jobs[run.parent])
+        return jobs
+
     @property
     def plain(self) -> bool:
-        """Whether nothing happens from outside and every body is the default."""
+        """Whether nothing happens from outside and every body and every job is the default."""
         return not (
             self.environment
             or self.script
             or self.blocking_spawn
             or self.late_children
             or self.permits
-            or any(run.body is not None or run.late or run.live for run in self.runs)
+            or any(run.body is not None or run.late or run.live or run.job is not None for run in self.runs)
         )

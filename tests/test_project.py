@@ -71,7 +71,8 @@ def test_the_wheel_brings_only_two_top_level_names(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"slotlending", "slotcheck"}
     assert "slotcheck/__init__.py" not in names  # a namespace, so that more can join it
-    scenarios = {path.name for path in (ROOT / "checks" / "scenarios").glob("*.scenario")}
+    folders = (ROOT / "checks" / "scenarios", ROOT / "checks" / "workloads")
+    scenarios = {path.name for folder in folders for path in folder.glob("*.scenario")}
     assert scenarios
     assert {name.split("/")[-1] for name in names if name.endswith(".scenario")} == scenarios
     assert "slotcheck/checks/scenario.lark" in names

@@ -29,10 +29,8 @@ fixed = settings.get_profile("fixed")
 
 #: A head with a tree for the lines below it: they start in line 3.
 HEAD = "cap: 1\ntree: r(a(x) b) s\n"
-KEYS = (
-    "title, source, cap, tree, body, gate, spawn, late, environment, resizes, script, relend, expect, diagnosis, "
-    "component, key, live, mounts"
-)
+KEYS = "title, source, cap, tree, body, gate, spawn, late, environment, resizes, script, relend, expect, diagnosis"
+KEYS += ", job, at, work, component, key, live, mounts"
 STEP = "a step (+child, &child, ~run, ?event, !event, LOCK.take, LOCK.drop, w or raise)"
 ONE_OR_MORE = "an integer of 1 or more"
 OUTCOME = "'holds', 'diagnosed', 'refused', an invariant's name, 'cycle' or 'never'"
@@ -198,7 +196,18 @@ def test_an_event_may_be_set_or_needed_by_nobody_else() -> None:
          "a number or end of line"),
         (HEAD + "title:\n", 3, 7, "unexpected end of line", "text"),
         *((HEAD + f"{key}: r", 3, 1, f"'{key}' is not read yet", "")
-          for key in ("job", "jobs", "weight", "weights", "crash")),
+          for key in ("jobs", "weight", "weights", "crash")),
+        # jobs and times
+        (HEAD + "job r", 3, 6, "unexpected end of line", "':'"),
+        (HEAD + "job q: app", 3, 5, "unknown run 'q'", "a run of the tree"),
+        (HEAD + "job r: app/", 3, 12, "unexpected end of line", "a job's name"),
+        (HEAD + "job r: app\njob r: q", 4, 5, "run r has a job already", ""),
+        (HEAD + "job x: r/x", 2, 11, "job r/x of x lies below job r of r", "runs in leaf jobs only"),
+        (HEAD + "at s: -5", 3, 7, "'-5' is not a time", "a whole number of ms, 0 or more"),
+        (HEAD + "at x: 5", 3, 4, "run x asks when its parent does so for it", "a run without a parent"),
+        (HEAD + "at s: 5\nat s: 6", 4, 4, "run s has a time in a line 'at' already", ""),
+        (HEAD + "work x: 1.5", 3, 9, "'1.5' is not a time", "a whole number of ms, 0 or more"),
+        (HEAD + "work x: 5\nwork r x: 0", 4, 8, "run x has a time in a line 'work' already", ""),
         # caps
         *((f"cap: {cap}\ntree: r", 1, 6, f"'{cap}' is not a cap", ONE_OR_MORE)
           for cap in ("0", "-1", "1.5", "2.0", "nan", "true", "+1", "1e3", "\u0663", "9" * 10)),
@@ -522,3 +531,14 @@ _WORDS = [*re.findall(r"[A-Za-z_0-9]+|\s+|\S", FULL), "\n", "\n  ", "when", "q",
 @given(st.integers(0, len(FULL)), st.integers(0, 12), st.lists(st.sampled_from(_WORDS), max_size=3))
 def test_a_scenario_with_a_piece_replaced_is_read_or_refused(at: int, length: int, words: list[str]) -> None:
     _read(FULL[:at] + "".join(words) + FULL[at + length :])
+
+
+def test_jobs_and_times() -> None:
+    jobs_and_times = "job r b: app/big\njob s1..s3: app/s\nat s2: 5\nwork x: 40"
+    scenario = read_scenario(f"cap: 2\ntree: r(a b(x)) s1..s3\n{jobs_and_times}", "t")
+    jobs = dict.fromkeys(("r", "a", "b", "x"), ("app", "big")) | dict.fromkeys(("s1", "s2", "s3"), ("app", "s"))
+    assert scenario.jobs == jobs
+    assert [run.job for run in scenario.runs] == [("app", "big"), None, ("app", "big"), None, *[("app", "s")] * 3]
+    assert [run.at_ms for run in scenario.runs] == [0, 0, 0, 0, 0, 5, 0]
+    assert [run.work_ms for run in scenario.runs] == [10, 10, 10, 40, 10, 10, 10]
+    assert not scenario.plain

@@ -5,6 +5,14 @@ like any class: ``slotcheck check --subject slotcheck.checks.mutants:LendsTwice`
 """
 
 from slotcheck.checks.mutants.catching import FAULTY, MUTANT_RUNS, Caught, catch
+from slotcheck.checks.mutants.orders import (
+    MUTANTS,
+    KeepsItsTurn,
+    PriorityAtTheTopOnly,
+    PriorityInverted,
+    ShareOverrun,
+    ShareStaysUsed,
+)
 from slotcheck.checks.mutants.permits import (
     PERMITS,
     AnsweredKeepsSlot,
@@ -28,7 +36,6 @@ from slotcheck.checks.mutants.permits import (
     WorksWithoutSlot,
 )
 from slotcheck.checks.mutants.pools import (
-    MUTANTS,
     AcceptsCapOfZero,
     AdmitsOneTooFew,
     CancelIgnoresLoweredCap,
@@ -152,6 +159,11 @@ __all__ = [
     "TakesSlotBeside",
     "WaitsUnderPermit",
     "WorksWithoutSlot",
+    "KeepsItsTurn",
+    "PriorityAtTheTopOnly",
+    "PriorityInverted",
+    "ShareOverrun",
+    "ShareStaysUsed",
     "CancelsNeighbours",
     "ChildrenAskForNothing",
     "DropsCancelledGrant",

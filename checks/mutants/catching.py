@@ -14,8 +14,9 @@ from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.histories import play_histories
+from slotcheck.checks.mutants.orders import MUTANTS
 from slotcheck.checks.mutants.permits import PERMITS, FaultyPermits
-from slotcheck.checks.mutants.pools import MUTANTS, Mutant
+from slotcheck.checks.mutants.pools import Mutant
 from slotcheck.checks.mutants.ports import PORTS, FaultyPort
 from slotcheck.checks.permit_subject import PermitSubject
 from slotcheck.checks.subject import AnySubject, ClassSubject

@@ -11,7 +11,7 @@ from typing import Any
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.rule import Rule
-from slotcheck.pymodel.rules.state import Draft, Outcome, Refusal, Run, RunId, StackState, State
+from slotcheck.pymodel.rules.state import Draft, Outcome, Refusal, Run, RunId, StackState, State, drafted
 
 __all__ = ["Help", "HelpInline"]
 
@@ -29,11 +29,11 @@ class Help(Rule):
 
     def help(self, state: Any, run: RunId) -> Outcome:
         """The run waits for another: its worker takes the queued run that the order picks on top of it."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is None or known.phase != "in_flight" or known.lent or not draft.waiting:
             raise Refusal("not_known", run)
-        picked = order.pick(draft)
+        picked = order.pick(draft) or draft.waiting[0]  # on top of a worker it takes no slot of its job's share
         order.leave(draft, picked, pool_slot=False)
         self._push(draft, run, picked)
         return draft.done()

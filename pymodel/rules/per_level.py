@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.rule import Rule
@@ -33,20 +35,26 @@ class PerLevel(Rule):
         if draft.runs[run].level > self.levels:
             raise Refusal("too_deep", run)
 
-    def _has_room(self, draft: Draft, run: RunId) -> bool:
-        level = draft.runs[run].level
-        return sum(other.token == "pool" and other.level == level for other in draft.runs.values()) < draft.cap
+    @staticmethod
+    def _full(draft: Draft) -> set[int]:
+        """The levels whose slots are all taken."""
+        taken = Counter(run.level for run in draft.runs.values() if run.token == "pool")
+        return {level for level, count in taken.items() if count >= draft.cap}
 
     def _admit(self, draft: Draft, run: RunId) -> bool:
-        if not self._has_room(draft, run):
+        if draft.runs[run].level in self._full(draft) or not order.has_room(draft, run):
             return False
         draft.taken += 1
         draft.admit(run, "pool")
         return True
 
     def _serve(self, draft: Draft) -> None:
-        while among := [run for run in draft.waiting if self._has_room(draft, run)]:
+        while True:
+            full = self._full(draft)
+            among = [run for run in draft.waiting if draft.runs[run].level not in full]
             run = order.pick(draft, among)
+            if run is None:
+                return
             order.leave(draft, run, pool_slot=True)
             self._admit(draft, run)
 

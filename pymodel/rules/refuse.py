@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slotcheck.pymodel.rules.rule import Rule
-from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId
+from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, drafted
 
 __all__ = ["Refuse"]
 
@@ -25,12 +25,12 @@ class Refuse(Rule):
 
     def ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2, but nobody waits."""
-        draft = Draft(state)
+        draft = drafted(state)
         self._enter(draft, run, parent, job)
-        if draft.runs[run].level > self.depth:
-            raise Refusal("too_deep", run)
+        too_deep = draft.runs[run].level > self.depth
         if not self._admit(draft, run):
-            raise Refusal("full", run)
+            draft.forget(run)
+            raise Refusal("too_deep", run) if too_deep else Refusal("full", run)
         return draft.done()
 
     def _admit(self, draft: Draft, run: RunId) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.rules.rule import Rule
-from slotcheck.pymodel.rules.state import Draft, Outcome, Refusal, Run, RunId
+from slotcheck.pymodel.rules.state import Draft, Outcome, Refusal, Run, RunId, drafted
 
 __all__ = ["Retake"]
 
@@ -24,7 +24,7 @@ class Retake(Rule):
 
     def give_back(self, state: Any, run: RunId) -> Outcome:
         """The run waits from now on, and holds no slot."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is None or known.token != "pool":
             raise Refusal("not_known", run)
@@ -35,7 +35,7 @@ class Retake(Rule):
 
     def retake(self, state: Any, run: RunId) -> Outcome:
         """The wait is over: the run asks again, under its own name."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is None or known.phase != "in_flight" or known.token != "none":
             raise Refusal("not_known", run)

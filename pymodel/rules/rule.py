@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
-from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State
+from slotcheck.pymodel.rules.order import judge as judge_order
+from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State, drafted
 
-__all__ = ["ORDERS", "TIES", "Rule"]
+__all__ = ["TIES", "Rule"]
 
-ORDERS = ("fewest_held", "fifo")
 TIES = ("served", "oldest")
 
 
@@ -35,15 +35,14 @@ class Rule:
     def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> Any:
         """A pool that knows no run (R1)."""
         _judge_cap(cap)
-        if order not in ORDERS:
-            raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
+        judge_order(order)
         if tie not in TIES:
             raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         return State(cap, 0, frozenset(), (), frozenset(), frozenset(), order, tie, relend)
 
     def ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2."""
-        draft = Draft(state)
+        draft = drafted(state)
         self._enter(draft, run, parent, job)
         if not self._admit(draft, run):
             order.join(draft, run)
@@ -51,13 +50,13 @@ class Rule:
 
     def try_ask(self, state: Any, run: RunId, parent: RunId | None = None, job: Job | None = None) -> Outcome:
         """R2 without step 3."""
-        draft = Draft(state)
+        draft = drafted(state)
         self._enter(draft, run, parent, job)
         return draft.done() if self._admit(draft, run) else Outcome(state, (), ())
 
     def finish(self, state: Any, run: RunId) -> Outcome:
         """R3."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is not None and known.phase == "waiting":
             raise Refusal("not_admitted", run)
@@ -68,7 +67,7 @@ class Rule:
 
     def cancel(self, state: Any, run: RunId) -> Outcome:
         """R5."""
-        draft = Draft(state)
+        draft = drafted(state)
         known = draft.runs.get(run)
         if known is None or known.phase == "parked":
             raise Refusal("not_known", run)
@@ -82,7 +81,7 @@ class Rule:
     def resize(self, state: Any, cap: int) -> Outcome:
         """R8."""
         _judge_cap(cap)
-        draft = Draft(state)
+        draft = drafted(state)
         draft.cap = cap
         self._serve(draft)
         return draft.done()
@@ -100,8 +99,8 @@ class Rule:
     # -- what the rules share ------------------------------------------------------------------------------------
 
     def _take(self, draft: Draft, run: RunId) -> bool:
-        """A pool slot for a run in no queue, if one is free."""
-        if draft.taken >= draft.cap:
+        """A pool slot for a run in no queue, if one is free and its job may take it."""
+        if draft.taken >= draft.cap or not order.has_room(draft, run):
             return False
         draft.taken += 1
         draft.admit(run, "pool")
@@ -111,6 +110,8 @@ class Rule:
         """Free pool slots go to waiters, one by one, R6 applied anew to each."""
         while draft.waiting and draft.taken < draft.cap:
             run = order.pick(draft)
+            if run is None:
+                return
             order.leave(draft, run, pool_slot=True)
             self._take(draft, run)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Draft", "Job", "Outcome", "Refusal", "Run", "RunId", "StackState", "State"]
+__all__ = ["Draft", "Job", "LiveDraft", "Outcome", "Refusal", "Run", "RunId", "StackState", "State", "drafted"]
 
 RunId: TypeAlias = str
 Job: TypeAlias = tuple[str, ...]
@@ -133,3 +133,18 @@ class Draft:
         if admitted.parent is not None and run not in self.children.get(admitted.parent, []):
             self.children.setdefault(admitted.parent, []).append(run)
         self.granted.append((run, token))
+
+
+class LiveDraft(Draft):
+    """A state that is written over call by call instead of being copied: for long simulations, see ``live.py``."""
+
+    def done(self) -> Outcome:
+        """The answer; the state is this very draft, which goes on."""
+        granted, relent = tuple(self.granted), tuple(self.relent)
+        self.granted, self.relent = [], []
+        return Outcome(self, granted, relent)
+
+
+def drafted(state: State | StackState | LiveDraft) -> Draft:
+    """The draft in which a call writes the state that follows this one."""
+    return state if isinstance(state, LiveDraft) else Draft(state)
