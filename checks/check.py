@@ -23,12 +23,13 @@ from typing import NamedTuple
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.diagnosis import names
 from slotcheck.checks.histories import Histories, play_histories
-from slotcheck.checks.judge import SCRIPT_DONE, Judge, in_flight_at_once
+from slotcheck.checks.judge import SCRIPT_DONE, Judge
 from slotcheck.checks.ledger import Ledger
+from slotcheck.checks.paths import heaviest_paths
 from slotcheck.checks.permit_subject import takes_permits, with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
-from slotcheck.checks.trace import Trace, trace_of
+from slotcheck.checks.trace import Trace, size_of, trace_of
 from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
@@ -219,9 +220,12 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
     crashed = any(trace.invariant == "Answers" for trace in found.traces)
     reachable = scenario.plain and not limits(workload.order)  # a share may keep slots idle
     if reachable and judge.most_seen < judge.most and not crashed:
-        message = f"at most {judge.most_seen} runs are ever in flight at once, as here, and never {judge.most}"
-        way = result.reached.get(in_flight_at_once(judge.most_seen))
-        found.traces.append(trace_of(workload, way.actions if way else (), "MaxInFlight", message))
+        message = f"at most {judge.most_seen} runs are ever in flight at once, and never {judge.most}"
+        way = _towards_the_most(workload)
+        kept = ", ".join(workload.snapshot(_after(workload, way)).waiting)
+        if kept:
+            message += f": here {kept} could be too, since all that have asked are on the {workload.cap} longest paths"
+        found.traces.append(trace_of(workload, way, "MaxInFlight", message))
     for diagnosis in scenario.diagnoses:
         found_reasons = [reason for stuck in judge.diagnoses.values() for reason in stuck.reasons]
         if not any(names(diagnosis, reason) for reason in found_reasons):
@@ -229,6 +233,35 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
             found.traces.append(trace_of(workload, (), "Diagnosis", message))
     if scenario.script and SCRIPT_DONE not in result.reached:
         found.stopped = SCRIPT_NOT_DONE
+
+
+def _towards_the_most(workload: Workload) -> list[Action]:
+    """Up to the first that waits, the runs on the cap longest disjoint paths ask, and nobody ends.
+
+    Lending admits each of them at once, and then as many are in flight as there can be.
+    """
+    scenario = workload.scenario
+    paths = heaviest_paths(scenario.runs, {run.name: 1 for run in scenario.runs}, workload.cap)
+    wanted = {run for path in paths for run in path.runs}
+    way: list[Action] = []
+    state = workload.initial()[0]
+    for run in scenario.runs:
+        if run.name not in wanted:
+            continue
+        above = ("resume", run.parent)
+        for action in ((above,) if run.parent is not None and above not in way else ()) + (("ask", run.name),):
+            if action not in workload.actions(state) or workload.snapshot(state).waiting:
+                return way
+            state = workload.next(state, action)
+            way.append(action)
+    return way
+
+
+def _after(workload: Workload, way: Sequence[Action]) -> WorkloadState:
+    state = workload.initial()[0]
+    for action in way:
+        state = workload.next(state, action)
+    return state
 
 
 def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> None:
@@ -257,7 +290,7 @@ def _walk_live(workload: Workload, subject: ClassSubject, found: PartResult) -> 
                         f"on a pool that lived on, {call.verb}{call.args!r} gave {reply[1:]!r}; on one restored from "
                         f"its snapshot it gave {call.reply[1:]!r}: the pool keeps something outside its snapshot"
                     )
-                    found.traces.append(trace_of(workload, walked, "Replays", message))
+                    found.traces.append(trace_of(workload, walked, "Replays", message, last=reply))
                     return
             state = workload.next(state, action)
 
@@ -283,26 +316,27 @@ class Report:
     left_alone: int = 0
     #: Parts whose runs need permits, which do not stand on the subject.
     left_out: int = 0
+    #: The counterexamples cut down (shrink.py), where that was done.
+    smallest: list[Trace] | None = None
 
     @property
     def violations(self) -> list[Trace]:
-        """For each invariant the smallest counterexample: fewest runs, then smallest cap, then fewest steps."""
-        best: dict[str, tuple[tuple[int, int, int], Trace]] = {}
-        for part in self.parts:
-            for trace in part.traces:
-                size = part.runs, part.cap, len(trace)
-                if trace.invariant not in best or size < best[trace.invariant][0]:
-                    best[trace.invariant] = size, trace
-        for trace in self.histories.traces if self.histories is not None else ():
-            best.setdefault(trace.invariant, ((sys.maxsize, trace.cap, len(trace)), trace))
+        """For each invariant the smallest counterexample (`size_of`)."""
+        if self.smallest is not None:
+            return self.smallest
+        best: dict[str, Trace] = {}
+        histories = self.histories.traces if self.histories is not None else []
+        for trace in [*(trace for part in self.parts for trace in part.traces), *histories]:
+            if trace.invariant not in best or size_of(trace) < size_of(best[trace.invariant]):
+                best[trace.invariant] = trace
 
         # At one size what a person looks for first: a deadlock, then the bounds, then what only the suite can see.
-        def rank(item: tuple[tuple[int, int, int], Trace]) -> tuple[int, int, int, str]:
-            (runs, cap, steps), trace = item
-            late = {"AllFinish": 1, "Lockstep": 2, "Diagnosis": 3, "MaxInFlight": 4}.get(trace.invariant, 0)
-            return runs, -1 if trace.invariant == "NoDeadlock" else late, cap * 1_000 + steps, trace.invariant
+        def rank(trace: Trace) -> tuple[bool, int, int, int, str]:
+            history, runs, cap, steps, _ = size_of(trace)
+            late = {"AllFinish": 1, "Lockstep": 2, "Diagnosis": 3, "MaxInFlight": 4, "NoDeadlock": -1}
+            return history, runs, late.get(trace.invariant, 0), cap * 1_000 + steps, trace.invariant
 
-        return [trace for _, trace in sorted(best.values(), key=rank)]
+        return sorted(best.values(), key=rank)
 
     @property
     def verdict(self) -> Verdict:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from pathlib import Path
 
 import click
 from rich.table import Table
@@ -26,13 +27,26 @@ from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.prove_command import prove_command
+from slotcheck.checks.race_command import race_command
+from slotcheck.checks.replay_command import replay_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.show_command import show_command
+from slotcheck.checks.shrink import shrink
 from slotcheck.checks.simulate_command import simulate_command
 from slotcheck.checks.size_command import size_command
-from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.checks.tlc_command import tlc_command
+from slotcheck.checks.trace import Trace
+from slotcheck.checks.traces_option import (
+    new_folder,
+    traces_as_text,
+    traces_of,
+    traces_option,
+    write_aio_folder,
+    write_folder,
+)
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
@@ -106,6 +120,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--walks", type=click.IntRange(min=1), default=1_000, show_default=True, help="Random walks a part.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random walks.")
+@traces_option
 @click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation (its trace grows no shorter).")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a part beyond N states.")
@@ -126,6 +141,7 @@ def check_command(
     search: str,
     walks: int,
     seed: int,
+    traces: Path | None,
     keep_going: bool,
     jobs: int | None,
     max_states: int | None,
@@ -161,6 +177,8 @@ def check_command(
     settings = Settings(
         subject, order, tie, not no_symmetry, search, walks, seed, max_states, max_memory and max_memory * 2**20
     )
+    if traces is not None:
+        new_folder(traces)
     started = time.monotonic()
     with progress("checking", len(parts)) as (tell, tell_within):
         try:
@@ -174,13 +192,22 @@ def check_command(
                     progress=tell,
                     progress_within=tell_within,
                 )
+                if search != BREADTH:  # what a walk comes upon is far from smallest
+                    on = resolve_subject(subject, order=order, tie=tie)
+                    report.smallest = [shrink(trace, on) for trace in report.violations]
         except SubjectError as error:
             raise BadInput(str(error)) from error
     seconds = None if no_timing else time.monotonic() - started
+    written = None if traces is None else write_folder(traces, traces_of(report, settings))
     if form == "json":
-        click.echo(json.dumps(as_json(report, seconds), indent=1))
+        told = as_json(report, seconds)
+        if written is not None:
+            told["traces"] = [one.as_dict() for one in written]
+        click.echo(json.dumps(told, indent=1))
     else:
         console().print(as_text(report, seconds))
+        if traces is not None and written is not None:
+            console().print(traces_as_text(traces, written))
     sys.exit(EXIT_CODES[report.verdict])
 
 
@@ -188,6 +215,9 @@ main.add_command(compare_command)
 main.add_command(asyncio_command)
 main.add_command(fairness_command)
 main.add_command(prove_command)
+main.add_command(race_command)
+main.add_command(replay_command)
+main.add_command(show_command)
 main.add_command(simulate_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
@@ -213,8 +243,9 @@ def scenarios_command(scenarios: tuple[str, ...]) -> None:
 @click.option(
     "--runs", type=click.IntRange(min=1), default=4, show_default=True, help="Look at forests of up to N runs."
 )
+@traces_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
+def mutants_command(names: tuple[str, ...], runs: int, traces: Path | None, form: str) -> None:
     """Check faulty pools and asyncio ports, each of which the invariant it is named for must catch.
 
     Exit code 0: every one was caught; 1: one survived; 3: one survived on forests of fewer runs than the default.
@@ -224,19 +255,34 @@ def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
             near = difflib.get_close_matches(name, FAULTY, 3, 0.4)
             raise BadInput(f"no mutant {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
     chosen = names or tuple(FAULTY)
+    if traces is not None:
+        new_folder(traces)
     caught = []
+    written = {}
     with progress("checking mutants", len(chosen)) as (tell, _):
         for one in catch(chosen, runs):
             caught.append(one)
+            if traces is not None and one.trace is not None:
+                folder = traces / one.name
+                new_folder(folder)
+                if isinstance(one.trace, Trace):
+                    written[one.name] = write_folder(folder, [(one.trace.invariant, one.trace)])
+                else:
+                    written[one.name] = write_aio_folder(folder, [one.trace])
             tell(len(caught))
     survived = [one.name for one in caught if not one.caught]
     verdict = Verdict.HOLDS
     if survived:  # on forests too small to show a mistake, that says nothing
         verdict = Verdict.VIOLATED if runs >= MUTANT_RUNS else Verdict.UNDETERMINED
     if form == "json":
-        click.echo(json.dumps(mutants_as_json(caught, verdict), indent=1))
+        told = mutants_as_json(caught, verdict)
+        if traces is not None:
+            told["traces"] = {name: [one.as_dict() for one in outcomes] for name, outcomes in written.items()}
+        click.echo(json.dumps(told, indent=1))
     else:
         console().print(mutants_as_text(caught, verdict))
+        for name, outcomes in written.items():
+            console().print(traces_as_text(Path(name), outcomes))
     sys.exit(EXIT_CODES[verdict])
 
 

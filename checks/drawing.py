@@ -8,34 +8,39 @@ nothing, and gives the same bytes for the same view. Faulty views are drawn as t
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from html import escape
-from itertools import pairwise
 
-from slotcheck.checks.facts import Facts
-from slotcheck.checks.layout import Spot, forest_of, placed
-from slotcheck.pymodel.rules import Run, State
+from slotcheck.checks.lettering import CHARACTER, clean, safe, short, wrapped
+from slotcheck.checks.picture import Count, Picture, Seen, in_words, parents_of
+from slotcheck.checks.stage import HEIGHT, LONGEST, Point, Stage
+from slotcheck.pymodel.rules import StackState, State
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["drawing", "in_words"]
+__all__ = [
+    "DISC",
+    "STYLE",
+    "around",
+    "bar_of",
+    "drawing",
+    "edge_of",
+    "in_words",
+    "queued",
+    "run_of",
+    "slots_of",
+    "wait_circle",
+]
 
-_HEIGHT = 48  # of a run's box
-_ROW = 92  # from one level to the next, where levels are rows
-_LINE = 62  # from one run to the next, where levels are columns
-_GAP = 16  # between boxes side by side
-_EDGE = 44  # between levels side by side
 _MARGIN = 16
-_WIDEST = 720  # beyond this the tree is turned on its side, if that is narrower
-_NAME, _WORD = 9.6, 7.0  # the width of a character of 14 and of 12 pixels, rather too much
-_LONGEST = 22  # characters of a name in its box
-_LONGEST_WORD = "pool slot, lent"
+DISC = 22  # from one slot of the pool to the next
 
-_STYLE = """
-.slots{--ink:#1b1f24;--soft:#57606a;--line:#6e7781;--slot:#a04100;--loan:#3f4fc9;color-scheme:light dark}
-@media (prefers-color-scheme:dark){.slots{--ink:#e6edf3;--soft:#a5afba;--line:#8b949e;--slot:#ffa657;--loan:#a5b4ff}}
+#: Of every picture; the colours first, light and dark.
+STYLE = """
+.slots{--ink:#1b1f24;--soft:#57606a;--line:#6e7781;--slot:#a04100;--loan:#3f4fc9;--wait:#b3261e;--paper:#ffffff}
+.slots{color-scheme:light dark}
+@media (prefers-color-scheme:dark){
+.slots{--ink:#e6edf3;--soft:#a5afba;--line:#8b949e;--slot:#ffa657;--loan:#a5b4ff;--wait:#ff9d94;--paper:#0d1117}
+}
 .slots text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:var(--ink)}
 .slots .name{font-size:14px;font-weight:600}
 .slots .word,.slots .note{font-size:12px;fill:var(--soft)}
@@ -47,114 +52,32 @@ _STYLE = """
 .slots .not-asked .box{stroke-dasharray:1 5;stroke-linecap:round}
 .slots .not-asked .name,.slots .ended .name{fill:var(--soft);font-weight:400}
 .slots .strange .box{stroke-width:3;stroke-dasharray:12 3 2 3}
+.slots .acts{fill:none;stroke:var(--ink);stroke-width:1}
 .slots .edge{fill:none;stroke:var(--line);stroke-width:1.25}
 .slots .loan{fill:none;stroke:var(--loan);stroke-width:3.5}
 .slots .tip{fill:var(--loan)}
 .slots .disc{fill:var(--slot);stroke:var(--slot);stroke-width:3}
 .slots .hollow{fill:none}
 .slots .out{fill:none;stroke:var(--line);stroke-width:1.5;stroke-dasharray:2 3}
+.slots .lost{stroke:var(--ink);stroke-width:2}
 .slots .bar{fill:none;stroke:var(--line)}
 .slots .full{fill:var(--slot)}
+.slots .wait{fill:none;stroke:var(--wait);stroke-width:2.5;stroke-dasharray:2 4}
+.slots .wait-tip{fill:var(--wait)}
+.slots .badge{fill:var(--paper);stroke:var(--wait);stroke-width:1.5}
+.slots .number{font-size:12px;font-weight:700}
 """.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """One run of the picture."""
-
-    name: str
-    #: As the pool knows it; None if it does not.
-    run: Run | None
-    #: Why it does not, where it does not: "ended" or "not asked".
-    unknown: str
-    #: Its place in the pool's queue, from 1; 0 if it is not there.
-    place: int
-
-    @property
-    def kind(self) -> str:
-        """The class of its outline."""
-        phase = self.unknown if self.run is None else str(self.run.phase)
-        return {
-            "in_flight": "in-flight", "retaking": "waiting", "waiting": "waiting", "parked": "parked",
-            "ended": "ended", "not asked": "not-asked",
-        }.get(phase, "strange")  # fmt: skip
-
-    @property
-    def has_slot(self) -> bool:
-        return self.run is not None and self.run.token != "none"
-
-    @property
-    def word(self) -> str:
-        """What stands below its name."""
-        run = self.run
-        if run is None:
-            return self.unknown
-        if run.phase == "waiting":
-            return f"waiting, {_nth(self.place)}" if self.place else "waiting"
-        if run.phase == "retaking":
-            return "waiting again"
-        if run.phase != "in_flight":
-            return _short(run.phase, 14)
-        slot = {"pool": "pool slot", "loan": "on loan", "none": "no slot"}.get(run.token, _short(run.token, 8))
-        return f"{slot}, lent" if run.lent else slot
-
-    def told(self, borrowers: Sequence[str], lender: str | None) -> str:
-        """A sentence about it."""
-        run, name = self.run, _clean(self.name)
-        if run is None:
-            return f"{name}: {'has ended' if self.unknown == 'ended' else 'has not asked'}."
-        if run.phase == "waiting":
-            return f"{name}: waiting" + (f", {_nth(self.place)} in the queue." if self.place else ".")
-        phase = {"in_flight": "in flight", "retaking": "waiting for a slot again"}.get(run.phase, _clean(run.phase))
-        if run.token == "none":
-            return f"{name}: {phase}, without a slot."
-        slot = {"pool": "a pool slot", "loan": f"the slot of {lender or 'nobody'} on loan"}
-        held = f"{name}: {phase}, with {slot.get(run.token, _clean(run.token))}"
-        return held + (f", lent to {' and '.join(map(_clean, borrowers)) or 'nobody'}." if run.lent else ".")
-
-
-class _Picture:
-    """What is to be drawn, read off a view."""
-
-    def __init__(self, view: State, forest: Sequence[RunSpec], ended: Collection[str]) -> None:
-        self.view = view
-        self.facts = Facts(view)
-        self.cap, self.taken = _whole(view.cap), _whole(view.taken)
-        self.free = max(self.cap - self.taken, 0)
-        queue = {run: place for place, run in reversed(list(enumerate(view.waiting, start=1)))}
-        parents: dict[str, str | None] = {spec.name: spec.parent for spec in forest}
-        known = {run.run: run for run in sorted(view.runs, key=repr)}  # the last one, if a faulty view has two
-        for name, run in known.items():
-            parents.setdefault(name, run.parent)
-        self.runs = [
-            _Seen(name, known.get(name), "ended" if name in ended else "not asked", queue.get(name, 0))
-            for name in parents
-        ]
-        self.roots, self.children = forest_of(parents)
-        self.levels = max(
-            [spot.level + 1 for spot in placed(self.roots, self.children).values()]
-            + [_whole(run.level) for run in known.values()],
-            default=1,
-        )
-        #: Who has whose slot, borrower by lender: as the loans say, or where slots are workers, the stacks.
-        stacks = getattr(view, "stacks", None)
-        if stacks is None:
-            self.loans = [(run.parent, run.run) for run in known.values() if run.token == "loan"]
-        else:
-            self.loans = [loan for stack in stacks for loan in pairwise(stack)]
-
-    def counts(self) -> list[tuple[str, int, int, str]]:
-        """Each count: of what, how many, the bound, and the bound in words."""
-        cap = self.cap
-        levels = f"{self.levels} level{'s' * (self.levels != 1)}"
-        return [
-            ("executing", len(self.facts.unlent), cap, f"cap {cap}"),
-            ("in flight", len(self.facts.in_flight), cap * self.levels, f"{cap * self.levels} = cap {cap} x {levels}"),
-        ]
-
-
 def drawing(
-    view: State, forest: Sequence[RunSpec] = (), *, ended: Collection[str] = (), title: str = "A pool of slots"
+    view: State | StackState,
+    forest: Sequence[RunSpec] = (),
+    *,
+    ended: Collection[str] = (),
+    title: str = "A pool of slots",
+    acting: str | None = None,
+    circle: Sequence[str] = (),
+    caption: Sequence[str] = (),
 ) -> str:
     """One view of a pool as SVG.
 
@@ -165,25 +88,31 @@ def drawing(
             name stand where the pool has them.
         ended: those runs of the forest that have ended. The others that the pool does not know have not asked.
         title: what the picture shows, for screen readers and as a tooltip.
+        acting: the run whose step led here, drawn with a second outline.
+        circle: runs each of which waits for the next, and the last for the first, drawn as numbered arrows.
+        caption: lines above the picture.
     """
-    picture = _Picture(view, forest, ended)
-    boxes, edges, (width, height) = _tree(picture)
-    lines, pool_height = _pool(picture, max(width, 420))
-    width, height = max(width, 420) + 2 * _MARGIN, height + pool_height + 2 * _MARGIN
+    stage = Stage(parents_of(forest, [view]))
+    picture = Picture(view, stage.names, stage.levels, ended)
+    left, top, right, foot = around(stage, circle)
+    width = max(right - left, 420)
+    lines, pool_height = _above(picture, caption, width)
+    full_width, full_height = width + 2 * _MARGIN, foot - top + pool_height + 2 * _MARGIN
     told = in_words(view, forest, ended=ended)
     key = sha256(f"{title}\n{told}".encode(errors="replace")).hexdigest()[:8]
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="slots" role="img" width="{width}" height="{height}"'
-            f' viewBox="0 0 {width} {height}" aria-labelledby="t{key} d{key}">',
-            f'<title id="t{key}">{_text(title)}</title>',
-            f'<desc id="d{key}">{_text(told, 100_000)}</desc>',
-            f"<style>\n{_STYLE}\n</style>",
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="slots" role="img" width="{full_width}"'
+            f' height="{full_height}" viewBox="0 0 {full_width} {full_height}" aria-labelledby="t{key} d{key}">',
+            f'<title id="t{key}">{safe(title)}</title>',
+            f'<desc id="d{key}">{safe(told, 100_000)}</desc>',
+            f"<style>\n{STYLE}\n</style>",
             f'<g transform="translate({_MARGIN} {_MARGIN})">',
             *lines,
-            f'<g transform="translate(0 {pool_height})">',
-            *edges,
-            *boxes,
+            f'<g transform="translate({-left} {pool_height - top})">',
+            *[edge_of(stage, picture, run) for run in stage.names],
+            *[run_of(stage, seen, seen.name == acting) for seen in picture.runs],
+            wait_circle(stage, circle),
             "</g>",
             "</g>",
             "</svg>\n",
@@ -191,83 +120,26 @@ def drawing(
     )
 
 
-def in_words(view: State, forest: Sequence[RunSpec] = (), *, ended: Collection[str] = ()) -> str:
-    """What `drawing` shows, as sentences."""
-    picture = _Picture(view, forest, ended)
-    borrowers: dict[str, list[str]] = {}
-    lenders: dict[str, str] = {}
-    for lender, borrower in picture.loans:
-        if lender is not None:
-            borrowers.setdefault(lender, []).append(borrower)
-            lenders[borrower] = _clean(lender)
-    told = [f"{picture.taken} of {picture.cap} slots taken, {picture.free} free."]
-    told += [f"{what}: {count}, bound {bound}." for what, count, _, bound in picture.counts()]
-    told += [seen.told(borrowers.get(seen.name, ()), lenders.get(seen.name)) for seen in picture.runs]
-    told.append(f"Queue: {', '.join(map(_clean, view.waiting)) or 'empty'}.")
-    return " ".join(told)
-
-
 # -- the forest --------------------------------------------------------------------------------------------------
 
 
-def _tree(picture: _Picture) -> tuple[list[str], list[str], tuple[int, int]]:
-    """The boxes, the edges, and the size of both."""
-    # Nothing here depends on what runs do, so from one view of a forest to the next every run stays where it is.
-    widest = max((_width(_short(seen.name)) * _NAME for seen in picture.runs), default=0)
-    box = round(max(widest, _width(_LONGEST_WORD) * _WORD)) + 40
-    spots = placed(picture.roots, picture.children, apart=0.15)
-    columns = max((spot.along for spot in spots.values()), default=-1.0) + 1
-    levels = max((spot.level for spot in spots.values()), default=-1) + 1
-    down = columns * (box + _GAP)
-    across = levels * (box + _EDGE)
-    upright = down <= max(_WIDEST, across)
-    if not upright:
-        spots = placed(picture.roots, picture.children, centred=False, apart=0.15)
-
-    def corner(spot: Spot) -> tuple[int, int]:
-        if upright:
-            return round(spot.along * (box + _GAP)), spot.level * _ROW
-        return spot.level * (box + _EDGE), round(spot.along * _LINE)
-
-    corners = {run: corner(spot) for run, spot in spots.items()}
-    boxes = [_box(seen, *corners[seen.name], box) for seen in picture.runs]
-    lent = [(lender, borrower) for lender, borrower in picture.loans if borrower in corners]
-    plain = [(run, child) for run, below in picture.children.items() for child in below if (run, child) not in lent]
-    edges = [f'<path class="edge" d="{_way(corners[run], corners[child], box, upright)}"/>' for run, child in plain]
-    for lender, borrower in lent:
-        x, y = corners[borrower]
-        start = None if lender is None else corners.get(lender)
-        way = _way(start, (x, y), box, upright, short=6)  # the tip goes on from there
-        tip = f"{x + box // 2 - 6},{y - 12} {x + box // 2 + 6},{y - 12} {x + box // 2},{y - 1}"
-        if not upright:
-            middle = y + _HEIGHT // 2
-            tip = f"{x - 12},{middle - 6} {x - 12},{middle + 6} {x - 1},{middle}"
-        edges.append(f'<path class="loan" d="{way}"/><polygon class="tip" points="{tip}"/>')
-    if upright:
-        size = round(columns * (box + _GAP)) - _GAP, levels * _ROW - (_ROW - _HEIGHT)
-    else:
-        size = across - _EDGE, round(columns * _LINE) - (_LINE - _HEIGHT)
-    return boxes, edges, (max(size[0], 0), max(size[1], 0))
+def edge_of(stage: Stage, picture: Picture, run: str) -> str:
+    """What leads to a run from above: a loan as an arrow, and else a line from its parent."""
+    lenders = picture.lenders.get(run, ())
+    above = stage.above.get(run)
+    drawn = "" if above is None or above in lenders else f'<path class="edge" d="{stage.way(above, run)}"/>'
+    for lender in lenders:
+        # The tip goes on from where the way ends.
+        drawn += f'<path class="loan" d="{stage.way(lender, run, short=6)}"/>'
+        drawn += f'<polygon class="tip" points="{stage.tip(run)}"/>'
+    return drawn
 
 
-def _way(start: tuple[int, int] | None, end: tuple[int, int], box: int, upright: bool, short: int = 0) -> str:
-    """From the foot of one box to the head of another, or from its right to its left; from nowhere it is a stub."""
-    half = _HEIGHT // 2
-    x, y = (end[0] + box // 2, end[1] - short) if upright else (end[0] - short, end[1] + half)
-    if start is None:
-        return f"M{x} {y - 20}V{y}" if upright else f"M{x - 24} {y}H{x}"
-    if upright:
-        from_x, from_y = start[0] + box // 2, start[1] + _HEIGHT
-        turn = from_y + (_ROW - _HEIGHT) // 2 - 4
-        return f"M{from_x} {from_y}V{turn}H{x}V{y}" if from_x != x else f"M{x} {from_y}V{y}"
-    from_x, from_y = start[0] + box, start[1] + half
-    turn = from_x + _EDGE // 2 - 4
-    return f"M{from_x} {from_y}H{turn}V{y}H{x}" if from_y != y else f"M{from_x} {y}H{x}"
-
-
-def _box(seen: _Seen, x: int, y: int, width: int) -> str:
+def run_of(stage: Stage, seen: Seen, acts: bool) -> str:
     """One run: its outline, its slot if it has one, its name and a word."""
-    right, foot = x + width, y + _HEIGHT
+    x, y = stage.corners[seen.name]
+    width = stage.box
+    right, foot = x + width, y + HEIGHT
     kind = seen.kind
     if kind == "parked":  # corners cut off
         outline = (
@@ -277,101 +149,111 @@ def _box(seen: _Seen, x: int, y: int, width: int) -> str:
     elif kind == "ended":  # what is left is a line
         outline = f'<path class="box" d="M{x + 8} {foot}H{right - 8}"/>'
     else:
-        outline = f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{_HEIGHT}" rx="10"/>'
+        outline = f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{HEIGHT}" rx="10"/>'
+    if acts:
+        outline += f'<rect class="acts" x="{x - 5}" y="{y - 5}" width="{width + 10}" height="{HEIGHT + 10}" rx="14"/>'
     disc = ""
     middle = x + width / 2
     if seen.has_slot:
         lent = " hollow" if seen.run is not None and seen.run.lent else ""
-        disc = f'<circle class="disc{lent}" cx="{x + 17}" cy="{y + _HEIGHT // 2}" r="7"/>'
+        disc = f'<circle class="disc{lent}" cx="{x + 17}" cy="{y + HEIGHT // 2}" r="7"/>'
         middle += 12
     return (
-        f'<g class="run {kind}" data-run="{_text(seen.name)}">{outline}{disc}'
-        f'<text class="name" x="{middle:g}" y="{y + 21}" text-anchor="middle">{_text(_short(seen.name))}</text>'
-        f'<text class="word" x="{middle:g}" y="{y + 38}" text-anchor="middle">{_text(seen.word)}</text></g>'
+        f'<g class="run {kind}" data-run="{safe(seen.name)}">{outline}{disc}'
+        f'<text class="name" x="{middle:g}" y="{y + 21}" text-anchor="middle">{safe(short(seen.name, LONGEST))}</text>'
+        f'<text class="word" x="{middle:g}" y="{y + 38}" text-anchor="middle">{safe(seen.word)}</text></g>'
     )
+
+
+def wait_circle(stage: Stage, circle: Sequence[str]) -> str:
+    """Numbered arrows around a circle of waits, from each run to the one it waits for."""
+    drawn = []
+    for number, (run, awaited) in enumerate(_arrows(stage, circle), start=1):
+        arrow = stage.arrow(run, awaited)
+        (from_x, from_y), (by_x, by_y), (to_x, to_y) = arrow.start, arrow.bend, arrow.end
+        tip = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.tip)
+        x, y = arrow.middle
+        drawn.append(
+            f'<path class="wait" d="M{from_x:.1f} {from_y:.1f}Q{by_x:.1f} {by_y:.1f} {to_x:.1f} {to_y:.1f}"/>'
+            f'<polygon class="wait-tip" points="{tip}"/><circle class="badge" cx="{x:.1f}" cy="{y:.1f}" r="9"/>'
+            f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
+        )
+    return "".join(drawn)
+
+
+def around(stage: Stage, circle: Sequence[str] = ()) -> tuple[int, int, int, int]:
+    """Left, top, right and foot of a forest and of the circle of waits in it."""
+    points: list[Point] = [(0, 0), (stage.width, stage.height)]
+    for run, awaited in _arrows(stage, circle):
+        x, y = stage.arrow(run, awaited).middle
+        points += [(x - 12, y - 12), (x + 12, y + 12)]
+    across, down = zip(*points, strict=True)
+    return round(min(across)), round(min(down)), round(max(across)), round(max(down))
+
+
+def _arrows(stage: Stage, circle: Sequence[str]) -> list[tuple[str, str]]:
+    """Who waits for whom; a run that waits for itself, as a faulty view may tell, has no arrow."""
+    turned = [*circle[1:], *circle[:1]]
+    return [
+        (run, awaited)
+        for run, awaited in zip(circle, turned, strict=True)
+        if run in stage.corners and awaited in stage.corners and run != awaited
+    ]
 
 
 # -- the pool ----------------------------------------------------------------------------------------------------
 
 
-def _pool(picture: _Picture, width: int) -> tuple[list[str], int]:
-    """The counts, the pool's slots and its queue, above the forest; and how high that is."""
+def _above(picture: Picture, caption: Sequence[str], width: int) -> tuple[list[str], int]:
+    """The caption, the counts, the pool's slots and its queue, above the forest; and how high that is."""
     lines: list[str] = []
     y = 14
-    for what, count, bound, words in picture.counts():
-        over = count > bound
-        told = f"{what} {count} of {words}" + (", beyond it" if over else "")
-        filled = 100 * min(max(count, 0), max(bound, 1)) // max(bound, 1)
-        lines.append(
-            f'<rect class="bar" x="0" y="{y - 9}" width="100" height="8" rx="2"/>'
-            f'<rect class="full" x="0" y="{y - 9}" width="{filled}" height="8" rx="2"/>'
-            f'<text class="count{" over" if over else ""}" x="112" y="{y}">{_text(told)}</text>'
-        )
+    for told in caption:
+        for line in wrapped(clean(told, 1_000).split(" "), width):
+            lines.append(f'<text class="count" x="0" y="{y}">{safe(line, 1_000)}</text>')
+            y += 20
+        y += 4
+    for count in picture.counts:
+        lines.append(bar_of(count, y - 9))
+        lines.append(f'<text class="count{" over" if count.beyond else ""}" x="112" y="{y}">{safe(count)}</text>')
         y += 22
-    told = f"pool: {picture.free} of {picture.cap} slots free"
+    told = picture.pool
     lines.append(f'<text class="count" x="0" y="{y}">{told}</text>')
-    x = round(len(told) * _WORD) + 18
-    for place in range(picture.cap if picture.cap <= (width - x) // 22 else 0):  # too many are only told
-        slot = "disc free" if place < picture.free else "out"
-        lines.append(f'<circle class="{slot}" cx="{x + 22 * place}" cy="{y - 5}" r="7"/>')
+    x = round(len(told) * CHARACTER) + 18
+    if picture.cap <= (width - x) // DISC:  # too many are only told
+        lines += slots_of(picture, x, y - 5)
     y += 22
-    queue = _wrapped(["queue:", *_queued(picture.view.waiting)], width)
-    longest = _wrapped(["queue:", *_queued([seen.name for seen in picture.runs])], width)
+    queue = wrapped(["queue:", *queued(picture.waiting)], width)
+    longest = wrapped(["queue:", *queued([seen.name for seen in picture.runs])], width)
     for place, line in enumerate(queue):
-        lines.append(f'<text class="note" x="0" y="{y + 18 * place}">{_text(line, 2_000)}</text>')
+        lines.append(f'<text class="note" x="0" y="{y + 18 * place}">{safe(line, 2_000)}</text>')
     y += 18 * max(len(queue), len(longest))
     return lines, y + 10
 
 
-def _queued(waiting: Sequence[str]) -> Iterable[str]:
+def bar_of(count: Count, y: int) -> str:
+    """How much of a bound is reached, as a bar of 100 by 8 pixels."""
+    return (
+        f'<rect class="bar" x="0" y="{y}" width="100" height="8" rx="2"/>'
+        f'<rect class="full" x="0" y="{y}" width="{count.percent}" height="8" rx="2"/>'
+    )
+
+
+def slots_of(picture: Picture, x: int, y: int) -> list[str]:
+    """The pool's slots side by side: those free, a dashed place for each that is out, crossed if it is lost."""
+    drawn = []
+    for place in range(picture.cap):
+        at = x + DISC * place
+        slot = "disc free" if place < picture.free else "out"
+        drawn.append(f'<circle class="{slot}" cx="{at}" cy="{y}" r="7"/>')
+        if place >= max(picture.cap - picture.lost, picture.free):
+            drawn.append(f'<path class="lost" d="M{at - 7} {y - 7}l14 14m0 -14l-14 14"/>')
+    return drawn
+
+
+def queued(waiting: Sequence[str]) -> Iterable[str]:
+    """The queue in words, one a run."""
     if not waiting:
         return ["nobody waits"]
     last = len(waiting)
-    return [f"{place}. {_short(run)}{',' * (place < last)}" for place, run in enumerate(waiting, start=1)]
-
-
-def _wrapped(words: Iterable[str], width: int) -> list[str]:
-    lines = [""]
-    for word in words:
-        if lines[-1] and (_width(lines[-1]) + 1 + _width(word)) * _WORD > width:
-            lines.append("")
-        lines[-1] += (" " if lines[-1] else "") + word
-    return lines
-
-
-def _whole(number: object) -> int:
-    """A count, whatever a faulty view gives as one."""
-    return number if isinstance(number, int) else 0
-
-
-# -- text --------------------------------------------------------------------------------------------------------
-
-
-def _nth(place: int) -> str:
-    ending = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{ending}"
-
-
-def _clean(text: object, most: int = 200) -> str:
-    """One line of text: nothing in it that XML forbids, or that could turn or break what stands beside it."""
-    kept = str(text)[: most + 1]
-    kept = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(char)[0] == "C" else char for char in kept)
-    kept = "".join(" " if unicodedata.category(char)[0] == "Z" else char for char in kept)
-    return kept if len(kept) <= most else kept[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _short(text: object, most: int = _LONGEST) -> str:
-    """The same, short enough for a box."""
-    kept = _clean(text, most)
-    while _width(kept) > most:
-        kept = kept.removesuffix("\N{HORIZONTAL ELLIPSIS}")[:-1] + "\N{HORIZONTAL ELLIPSIS}"
-    return kept
-
-
-def _width(text: str) -> float:
-    """How many characters of ordinary width it is as wide as."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1.65 if char in "WMmw@%" else 1.0 for char in text)
-
-
-def _text(text: object, most: int = 200) -> str:
-    return escape(_clean(text, most), quote=True)
+    return [f"{place}. {short(run, LONGEST)}{',' * (place < last)}" for place, run in enumerate(waiting, start=1)]

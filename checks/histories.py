@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, TypeAlias
 from slotcheck.checks.conformance import lockstep
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.subject import ClassSubject, takes, view
-from slotcheck.checks.trace import Trace, call_event, plain_view
+from slotcheck.checks.trace import RESTORE, Trace, trace_of_calls
 from slotcheck.pymodel.rules import Refusal, Rule, State
-from slotcheck.pymodel.subject import Call
+from slotcheck.pymodel.subject import Call, Reply
 
 __all__ = ["Histories", "play_histories"]
 
@@ -29,8 +29,6 @@ _HISTORIES = 10  # for each way of making a pool; every other one is never resto
 _FEWER = 4  # under the orders that are there for comparison
 _LENGTH = 250  # calls
 _RUNS = 9
-
-RESTORE = "restore"  # not a call: the pool is replaced by one restored from its snapshot
 
 #: Jobs to ask for: some above, below and beside others, and none at all.
 _JOBS: tuple[tuple[str, ...], ...] = (
@@ -203,29 +201,17 @@ def _smallest(subject: ClassSubject, reference: Rule, way: Way, cap: int, calls:
             if still is not None and still.invariant == fault.invariant:
                 calls, fault = shorter, still
     pool = subject.new(cap, relend=way.relend, **way.options)
-    events, before = [], pool.snapshot()
-    for verb, *args in calls:
+    start = pool.snapshot()
+    made: list[tuple[Made, Reply | None]] = []
+    for call in calls:
+        verb, *args = call
         if verb == RESTORE:
             pool = subject.cls.restore(pool.snapshot())
-            events.append("the pool is restored from its snapshot")
-            continue
-        before = pool.snapshot()
-        reply = subject.call_live(pool, verb, *args)
-        told = f"{verb}({', '.join(repr(arg) for arg in args if arg is not None)})"
-        events.append(call_event(told, verb, args[0], reply))
-    after = reply.snapshot if calls and calls[-1][0] != RESTORE and reply.snapshot is not None else before
+            made.append((call, None))
+        else:
+            made.append((call, subject.call_live(pool, verb, *args)))
     how = " ".join(way.options.values())
-    return Trace(
-        subject.name,
-        f"a random history{f', order {how}' if how else ''}",
-        "",
-        cap,
-        way.relend,
-        fault.invariant,
-        fault.message,
-        tuple(tuple(call) for call in calls),
-        tuple(events),
-        (),
-        plain_view(before, {}),
-        plain_view(after, {}),
+    told = f"a random history{f', order {how}' if how else ''}"
+    return trace_of_calls(
+        subject.name, told, made, fault.invariant, fault.message, start=start, cap=cap, relend=way.relend
     )

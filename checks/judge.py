@@ -14,14 +14,9 @@ from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
-__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge", "in_flight_at_once"]
+__all__ = ["ALL_INVARIANTS", "SCRIPT_DONE", "Judge"]
 
 SCRIPT_DONE = "the script's end"  # what a search must come to, or the script never happened
-
-
-def in_flight_at_once(runs: int) -> str:
-    """The name under which a search remembers the way to the first state with so many runs in flight."""
-    return f"{runs} in flight at once"
 
 
 #: Every invariant that a check judges, and its sentence.
@@ -138,12 +133,8 @@ class Judge:
         seen = [witness for witness in self._unseen if witness.check(situation)]
         if seen:
             self._unseen = [witness for witness in self._unseen if witness not in seen]
-        shows = [witness.name for witness in seen]
-        in_flight = len(situation.facts.in_flight)
-        if in_flight > self.most_seen:
-            self.most_seen = in_flight
-            shows.append(in_flight_at_once(in_flight))
-        return shows
+        self.most_seen = max(self.most_seen, len(situation.facts.in_flight))
+        return [witness.name for witness in seen]
 
     def _step_shows(self, state: WorkloadState, action: Action, _: WorkloadState) -> tuple[str, ...]:
         call = self.workload.call_of(state, action)

@@ -71,10 +71,11 @@ class Bodies:
                 self.own[parent].append(at)
         self._bodies = [run.body for run in runs]
         self.most_progress = RESUMED + max((len(body) for body in self._bodies if body is not None), default=2)
-        self._locks = sorted({op.name for run in runs for op in run.body or () if op.verb == "take" and op.name})
-        self._lock_at = {lock: at for at, lock in enumerate(self._locks)}
-        self._room = [scenario.gates.get(lock, 1) for lock in self._locks]
-        self.no_locks: Locks = tuple(((), ()) for _ in self._locks)
+        #: Locks and gates, by name.
+        self.lock_names = sorted({op.name for run in runs for op in run.body or () if op.verb == "take" and op.name})
+        self._lock_at = {lock: at for at, lock in enumerate(self.lock_names)}
+        self._room = [scenario.gates.get(lock, 1) for lock in self.lock_names]
+        self.no_locks: Locks = tuple(((), ()) for _ in self.lock_names)
 
     def steps(self, state: WorkloadState, known: Known) -> list[Action]:
         """The body steps that are enabled, run by run."""
@@ -310,7 +311,7 @@ class Bodies:
     def _past_take(self, at: int, progress: int, lock: int) -> int:
         body = self._bodies[at]
         assert body is not None
-        take = Op("take", self._locks[lock])
+        take = Op("take", self.lock_names[lock])
         return RESUMED + body.index(take, progress - RESUMED) + 1
 
     def out_of_locks(self, locks: Locks, at: int, progress: list[int]) -> Locks:

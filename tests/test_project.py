@@ -76,6 +76,8 @@ def test_the_wheel_brings_only_two_top_level_names(wheel: Path) -> None:
     assert scenarios
     assert {name.split("/")[-1] for name in names if name.endswith(".scenario")} == scenarios
     assert "slotcheck/checks/scenario.lark" in names
+    templates = {path.name for path in (ROOT / "checks" / "forms" / "templates").iterdir()}
+    assert {name.split("/")[-1] for name in names if "/forms/templates/" in name} == templates
     assert {f"{package.replace('.', '/')}/py.typed" for package in PACKAGES} <= set(names)
     modules = {
         path.relative_to(ROOT) for folder in ("pymodel", "checks", "proofs") for path in (ROOT / folder).rglob("*.py")

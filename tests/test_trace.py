@@ -5,8 +5,9 @@ from __future__ import annotations
 from slotcheck.checks.check import ledger_for, parts_of
 from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import resolve_subject
-from slotcheck.checks.trace import Trace, trace_of
+from slotcheck.checks.trace import MadeCall, Trace, plain_view, state_of, trace_of
 from slotcheck.pymodel.workload import Action, Workload
+from slotlending import Pool
 
 
 def told(text: str, *actions: Action, relend: bool = False) -> Trace:
@@ -73,3 +74,41 @@ def test_a_trace_is_plain_data() -> None:
     trace = told("cap: 1\ntree: r", ("ask", "r"))
     assert trace.as_dict()["after"]["children"] == {}
     assert (len(trace), trace.cap, trace.tree) == (1, 1, "r")
+
+
+def test_each_step_carries_its_call_the_answer_and_what_is_so_afterwards() -> None:
+    trace = told(
+        "cap: 1\ntree: r(a)\nbody r: L.take; !e; +a; &a", ("ask", "r"), ("resume", "r"), ("take", "r", "L"),
+        ("set", "r", "e"), ("ask", "a"),
+    )  # fmt: skip
+    last = trace.steps[-1]
+    assert last.call == MadeCall("ask", ("a", "r", None), granted=(("a", "loan"),), held=((("r",), 1),))
+    assert (last.run, trace.steps[1].call) == ("a", None)
+    assert trace.start.progress == {"r": "idle", "a": "idle"}
+    assert last.after.progress == {"r": "resumed", "a": "asked"}
+    assert last.after.waits == {"r": (("run", "a", ("a",)),)}
+    assert (last.after.locks, last.after.events) == ({"L": {"in": ["r"], "queue": []}}, ("e",))
+    assert trace.moments[-1].view == trace.after
+
+
+def test_a_plain_view_is_the_view_again() -> None:
+    trace = told("cap: 1\ntree: r(a(x) b) s", ("ask", "r"), ("resume", "r"), ("ask", "a"), ("ask", "b"), ("ask", "s"))
+    state = state_of(trace, trace.after)
+    assert plain_view(state, {"r": 0, "a": 1, "x": 2, "b": 3, "s": 4}) == trace.after
+    pool = Pool(1)
+    for call in (("r",), ("a", "r"), ("b", "r"), ("s",)):
+        pool.ask(*call)
+    assert state == pool.snapshot()
+
+
+def test_a_call_that_should_have_been_refused_is_a_step() -> None:
+    (part,) = parts_of([read_scenario("cap: 1\ntree: r", "here")])
+    workload = Workload(
+        part.scenario,
+        ledger_for(part, resolve_subject("slotcheck.checks.mutants:ChangesOnRefusal")).calls,
+        cap=1,
+    )
+    trace = trace_of(workload, [("ask", "r"), ("resume", "r"), ("finish", "r")], "Refused", "so it is")
+    assert trace.actions[-1] == ("call", "ask", "~", "r", None)
+    assert (trace.events[-1], trace.steps[-1].run) == ("ask('~', 'r') -> refused: parent_not_in_flight", "~")
+    assert list(trace.after["runs"]) == ["~"]

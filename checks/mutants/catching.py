@@ -20,7 +20,7 @@ from slotcheck.checks.mutants.pools import Mutant
 from slotcheck.checks.mutants.ports import PORTS, FaultyPort
 from slotcheck.checks.permit_subject import PermitSubject
 from slotcheck.checks.subject import AnySubject, ClassSubject
-from slotcheck.checks.trace import Trace
+from slotcheck.checks.trace import Trace, size_of, trace_of_bad_cap
 from slotcheck.pymodel.rules import RULES
 from slotcheck.pymodel.scenario import Scenario
 from slotlending.pool import Pool
@@ -75,7 +75,8 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
     name = mutant.__name__
     subject = ClassSubject(f"slotcheck.checks.mutants:{name}", mutant)
     if mutant.caught_by == "Refused" and (fault := refuses_bad_caps(subject)) is not None:
-        return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, None, fault)
+        trace = trace_of_bad_cap(subject)
+        return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, trace, fault)
     if mutant.in_histories:
         for trace in play_histories(subject, RULES["lend"]).traces:
             if trace.invariant == mutant.caught_by:
@@ -103,7 +104,7 @@ def _caught(missed: Caught, subject: AnySubject, parts: list[Part]) -> Caught:
         if result.stopped is not None:
             raise KeyboardInterrupt  # nothing else ends it early
         for trace in result.traces:
-            if trace.invariant == missed.caught_by and (best is None or len(trace) < len(best)):
+            if trace.invariant == missed.caught_by and (best is None or size_of(trace) < size_of(best)):
                 best, size = trace, _size(part)
     return missed if best is None else missed._replace(caught=True, trace=best, message=best.message)
 

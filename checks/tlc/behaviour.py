@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from slotcheck.checks.tlc.instance import Instance, action_between, instance_of, verb_of, view_of
 from slotcheck.checks.tlc.outcome import Outcome
 from slotcheck.checks.tlc.values import read_states
-from slotcheck.checks.trace import Trace, call_event, plain_view
+from slotcheck.checks.trace import Moment, Step, Trace, call_event, plain_view
 from slotcheck.pymodel.rules import Run, State
 from slotcheck.pymodel.subject import Reply
 from slotcheck.pymodel.workload import Action
@@ -28,37 +28,37 @@ def trace_of_outcome(module: str, outcome: Outcome) -> Trace | None:
     if not states or "scenario" not in states[0]:
         return None
     instance = instance_of(states[0]["scenario"])
-    actions, events = _steps(instance, outcome.steps[1:], states)
-    circle: tuple[str, ...] = ()
+    scenario = instance.scenario
+    steps = tuple(_steps(instance, outcome.steps[1:], states))
+    again: tuple[Step, ...] = ()
     if outcome.back_to is not None:
-        circle = tuple(events[outcome.back_to :]) or ("nothing goes on",)
-    before, after = (_view(instance, state) for state in (states[-2:] if len(states) > 1 else states * 2))
+        stays = Step(("stay",), "nothing goes on", None, _moment(instance, states[-1]))
+        again = steps[outcome.back_to :] or (stays,)
     return Trace(
-        f"spec:{module.removeprefix('MC')}",
-        instance.scenario.name,
-        instance.scenario.tree,
-        instance.cap,
-        instance.relend,
-        outcome.told,
-        f"TLC: {outcome.told} is violated" + (" by a behaviour that never gets there" if circle else ""),
-        tuple(actions),
-        tuple(events),
-        circle,
-        plain_view(before, instance.scenario.index),
-        plain_view(after, instance.scenario.index),
+        subject=f"spec:{module.removeprefix('MC')}",
+        scenario=scenario.name,
+        tree=scenario.tree,
+        cap=instance.cap,
+        relend=instance.relend,
+        invariant=outcome.told,
+        message=f"TLC: {outcome.told} is violated" + (" by a behaviour that never gets there" if again else ""),
+        start=_moment(instance, states[0]),
+        steps=steps,
+        order="fifo",
+        again=again,
+        play=scenario,
     )
 
 
-def _steps(
-    instance: Instance, steps: Sequence[str], states: Sequence[Mapping[str, Any]]
-) -> tuple[list[Action], list[str]]:
-    actions: list[Action] = []
-    events: list[str] = []
+def _moment(instance: Instance, state: Mapping[str, Any]) -> Moment:
+    view = plain_view(_view(instance, state), instance.scenario.index)
+    return Moment(view, dict(zip(instance.names, state["progress"], strict=True)))
+
+
+def _steps(instance: Instance, steps: Sequence[str], states: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
     for name, before, after in zip(steps, states, states[1:], strict=False):
         action = action_between(name, instance.names, before, after) or (verb_of(name),)
-        actions.append(action)
-        events.append(_event(instance, action, before, after))
-    return actions, events
+        yield Step(action, _event(instance, action, before, after), None, _moment(instance, after))
 
 
 def _event(instance: Instance, action: Action, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
