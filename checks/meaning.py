@@ -101,6 +101,9 @@ class _Run:
     key: str | None = None
     live: str | None = None
     mounter: str | None = None
+    job: tuple[str, ...] | None = None
+    at_ms: int | None = None
+    work_ms: int | None = None
 
     @property
     def asks_by_itself(self) -> bool:
@@ -344,7 +347,8 @@ class Meaning:
         jobs: dict[str, tuple[str, ...]] = {}
         owners: dict[tuple[str, ...], str] = {}
         for name, run in self.runs.items():  # parents stand before their children
-            jobs[name] = job = run.job or ((name,) if run.parent is None else jobs[run.parent])
+            own = run.parent is None or run.live is not None
+            jobs[name] = job = run.job or ((name,) if own else jobs[run.parent or ""])
             owners.setdefault(job, name)
         for job, name in owners.items():
             for depth in range(1, len(job)):

@@ -67,6 +67,9 @@ class MadeCall(NamedTuple):
     raised: str | None = None
     #: What each job holds, as the subject counts it, where it can be asked.
     held: tuple[tuple[tuple[str, ...], int], ...] = ()
+    #: With permits: who was handed one, and what a resume came to.
+    handed: tuple[str, ...] = ()
+    came_to: str | None = None
 
     def __str__(self) -> str:
         """The call, as one would write it."""
@@ -390,4 +393,6 @@ def made_call(verb: str, args: Sequence[Any], reply: Reply) -> MadeCall:
         reply.declined,
         None if reply.raised is None else f"{type(reply.raised).__name__}: {reply.raised}",
         tuple(reply.held),
+        tuple(reply.handed),
+        reply.came_to,
     )

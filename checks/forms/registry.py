@@ -48,6 +48,8 @@ def making_of(trace: Trace, subject: AnySubject, stem: str) -> Making:
     Raises:
         NotWrittenError: the trace does not show its violation, so that no form of it would.
     """
+    if trace.play is not None and trace.play.permits:
+        raise NotWrittenError("its runs need permits, which the replayer knows nothing of: it is told as text only")
     replayed = replay(trace, player_of(trace, subject))
     if not replayed.accepted:
         raise NotWrittenError(f"replayed on {subject.name}, it does not show the violation: {replayed.message}")
