@@ -101,9 +101,6 @@ class _Run:
     key: str | None = None
     live: str | None = None
     mounter: str | None = None
-    job: tuple[str, ...] | None = None
-    at_ms: int | None = None
-    work_ms: int | None = None
 
     @property
     def asks_by_itself(self) -> bool:
