@@ -12,7 +12,7 @@ import asyncio
 import gc
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from slotcheck.checks.aio_callers import judge_callers
@@ -71,13 +71,16 @@ class AioTrace:
     acts: tuple[str, ...]
     #: What happened, in words.
     events: tuple[str, ...]
+    #: What runs, and what was done to it: enough to play it again.
+    program: Program
+    done: tuple[Act, ...] = ()
 
     def __len__(self) -> int:
         return len(self.events)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name not in ("program", "done")}
 
 
 @dataclass
@@ -262,7 +265,8 @@ class _Checking:
             played = play(program, self.port, acts, tell=True)
             message, step = played.faults.get(invariant, (self.beside.get(invariant, ""), played.steps))
             events = tuple(event for at, event in played.events if at <= step)
-            self.result.traces.append(_trace(self.port, program, invariant, message, played.acts, events))
+            told = _trace(self.port, program, invariant, message, played.acts, events)
+            self.result.traces.append(replace(told, done=acts))
 
     def find_warned(self, told: list[warnings.WarningMessage]) -> None:
         """Find out which of the runs gives a warning, if one of this program does."""
@@ -293,6 +297,7 @@ def _trace(
         message=message,
         acts=tuple(acts),
         events=events,
+        program=program,
     )
 
 

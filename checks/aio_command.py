@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from contextlib import redirect_stdout
+from pathlib import Path
 
 import click
 
@@ -17,6 +18,7 @@ from slotcheck.checks.aio_trees import many_tasks
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.report import console
 from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_option, write_aio_folder
 
 __all__ = ["asyncio_command"]
 
@@ -61,6 +63,7 @@ _MILLION = 1_000_000
 @click.option("--eager", is_flag=True, help="Tasks start inside create_task, as with asyncio.eager_task_factory.")
 @click.option("--trees/--no-trees", default=True, show_default=True, help="Run the trees of the post on a real loop.")
 @click.option("--million", is_flag=True, help="Also put a million tasks through one pool and see what memory is left.")
+@traces_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
 @click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation.")
@@ -75,6 +78,7 @@ def asyncio_command(
     eager: bool,
     trees: bool,
     million: bool,
+    traces: Path | None,
     form: str,
     no_timing: bool,
     keep_going: bool,
@@ -92,6 +96,8 @@ def asyncio_command(
         raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
     chosen = tuple(name for name in FORMS if name in forms) or tuple(FORMS)
     settings = AioSettings(subject, runs, min(odd_runs, runs), min(pairs_runs, runs), chosen, eager)
+    if traces is not None:
+        new_folder(traces)
     started = time.monotonic()
     try:
         with redirect_stdout(sys.stderr):  # what a subject prints must not get into the report
@@ -110,8 +116,14 @@ def asyncio_command(
     except SubjectError as error:
         raise BadInput(str(error)) from error
     seconds = None if no_timing else time.monotonic() - started
+    written = None if traces is None else write_aio_folder(traces, report.violations)
     if form == "json":
-        click.echo(json.dumps(aio_as_json(report, seconds), indent=1))
+        told = aio_as_json(report, seconds)
+        if written is not None:
+            told["traces"] = [one.as_dict() for one in written]
+        click.echo(json.dumps(told, indent=1))
     else:
         console().print(aio_as_text(report, seconds))
+        if traces is not None and written is not None:
+            console().print(traces_as_text(traces, written))
     sys.exit(EXIT_CODES[report.verdict])

@@ -19,7 +19,7 @@ from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.report import versions
 from slotcheck.pymodel.explore import Verdict
 
-__all__ = ["aio_as_json", "aio_as_text", "why_undetermined"]
+__all__ = ["aio_as_json", "aio_as_text", "aio_trace_text", "why_undetermined"]
 
 _STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNDETERMINED: "bold yellow"}
 
@@ -120,7 +120,7 @@ def aio_as_text(report: AioReport, seconds: float | None) -> RenderableType:
     return Group(*blocks)
 
 
-def aio_trace_text(trace: AioTrace) -> RenderableType:
+def aio_trace_text(trace: AioTrace) -> Group:
     """A counterexample: the program, what was done to it, the numbered events, and what is wrong."""
     blocks: list[RenderableType] = [
         Text.assemble((f"{trace.invariant} is violated", "bold red"), f" by {trace.subject} in {_where(trace)}"),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from slotcheck.checks.aio_trees import many_tasks_figure
 from slotcheck.checks.bench_aio import bench_aio
+from slotcheck.checks.bench_orders import bench_orders
 from slotcheck.checks.check import reference_of
 from slotcheck.checks.figure import Figure
 from slotcheck.checks.judge import Judge
@@ -83,6 +84,7 @@ def bench(*, rounds: int = 3, runs: int = 1_000_000) -> Iterator[Figure | Explor
     yield _memory(runs)
     yield from bench_aio(rounds=rounds)
     yield many_tasks_figure(runs)
+    yield from bench_orders(rounds=rounds, runs=runs)
     yield from _raw_calls(rounds)
     yield _engine(rounds)
     yield from _explorations(rounds)

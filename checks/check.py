@@ -29,10 +29,11 @@ from slotcheck.checks.paths import heaviest_paths
 from slotcheck.checks.permit_subject import takes_permits, with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject, SubjectError, resolve_subject, takes
-from slotcheck.checks.trace import Trace, trace_of
+from slotcheck.checks.trace import Trace, size_of, trace_of
 from slotcheck.checks.witnesses import ALL_WITNESSES, Means
 from slotcheck.pymodel.explore import Limits, Result, Search, Verdict, explore, walk
 from slotcheck.pymodel.rules import RULES, Rule
+from slotcheck.pymodel.rules.order import limits
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
 
@@ -217,7 +218,8 @@ def _judge_whole(workload: Workload, judge: Judge, found: PartResult, result: Re
     """What only the whole exploration can tell."""
     scenario = workload.scenario
     crashed = any(trace.invariant == "Answers" for trace in found.traces)
-    if scenario.plain and judge.most_seen < judge.most and not crashed:
+    reachable = scenario.plain and not limits(workload.order)  # a share may keep slots idle
+    if reachable and judge.most_seen < judge.most and not crashed:
         message = f"at most {judge.most_seen} runs are ever in flight at once, and never {judge.most}"
         way = _towards_the_most(workload)
         kept = ", ".join(workload.snapshot(_after(workload, way)).waiting)
@@ -314,26 +316,27 @@ class Report:
     left_alone: int = 0
     #: Parts whose runs need permits, which do not stand on the subject.
     left_out: int = 0
+    #: The counterexamples cut down (shrink.py), where that was done.
+    smallest: list[Trace] | None = None
 
     @property
     def violations(self) -> list[Trace]:
-        """For each invariant the smallest counterexample: fewest runs, then smallest cap, then fewest steps."""
-        best: dict[str, tuple[tuple[int, int, int], Trace]] = {}
-        for part in self.parts:
-            for trace in part.traces:
-                size = part.runs, part.cap, len(trace)
-                if trace.invariant not in best or size < best[trace.invariant][0]:
-                    best[trace.invariant] = size, trace
-        for trace in self.histories.traces if self.histories is not None else ():
-            best.setdefault(trace.invariant, ((sys.maxsize, trace.cap, len(trace)), trace))
+        """For each invariant the smallest counterexample (`size_of`)."""
+        if self.smallest is not None:
+            return self.smallest
+        best: dict[str, Trace] = {}
+        histories = self.histories.traces if self.histories is not None else []
+        for trace in [*(trace for part in self.parts for trace in part.traces), *histories]:
+            if trace.invariant not in best or size_of(trace) < size_of(best[trace.invariant]):
+                best[trace.invariant] = trace
 
         # At one size what a person looks for first: a deadlock, then the bounds, then what only the suite can see.
-        def rank(item: tuple[tuple[int, int, int], Trace]) -> tuple[int, int, int, str]:
-            (runs, cap, steps), trace = item
-            late = {"AllFinish": 1, "Lockstep": 2, "Diagnosis": 3, "MaxInFlight": 4}.get(trace.invariant, 0)
-            return runs, -1 if trace.invariant == "NoDeadlock" else late, cap * 1_000 + steps, trace.invariant
+        def rank(trace: Trace) -> tuple[bool, int, int, int, str]:
+            history, runs, cap, steps, _ = size_of(trace)
+            late = {"AllFinish": 1, "Lockstep": 2, "Diagnosis": 3, "MaxInFlight": 4, "NoDeadlock": -1}
+            return history, runs, late.get(trace.invariant, 0), cap * 1_000 + steps, trace.invariant
 
-        return [trace for _, trace in sorted(best.values(), key=rank)]
+        return sorted(best.values(), key=rank)
 
     @property
     def verdict(self) -> Verdict:

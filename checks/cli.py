@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from pathlib import Path
 
 import click
 from rich.table import Table
@@ -19,18 +20,34 @@ from rich.table import Table
 from slotcheck.checks.aio_command import asyncio_command
 from slotcheck.checks.bench import bench
 from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_of
-from slotcheck.checks.command import EXIT_CODES, BadInput, Commands, progress
+from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput, Commands, progress
 from slotcheck.checks.compare_command import compare_command
+from slotcheck.checks.fairness_command import fairness_command
 from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch
 from slotcheck.checks.port_command import port_command
 from slotcheck.checks.prove_command import prove_command
+from slotcheck.checks.race_command import race_command
+from slotcheck.checks.replay_command import replay_command
 from slotcheck.checks.report import as_json, as_text, console
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.show_command import show_command
+from slotcheck.checks.shrink import shrink
+from slotcheck.checks.simulate_command import simulate_command
 from slotcheck.checks.size_command import size_command
-from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.checks.tables import bench_as_json, bench_as_text, mutants_as_json, mutants_as_text
 from slotcheck.checks.tlc_command import tlc_command
+from slotcheck.checks.trace import Trace
+from slotcheck.checks.traces_option import (
+    new_folder,
+    traces_as_text,
+    traces_of,
+    traces_option,
+    write_aio_folder,
+    write_folder,
+)
 from slotcheck.checks.vectors_command import vectors_command
 from slotcheck.pymodel.explore import Verdict
 
@@ -40,7 +57,11 @@ __all__ = ["DEFAULT_RUNS", "EXIT_CODES", "main"]
 #: with one less. Five are the fewest with which jobs of unequal shares compete while nothing is resized.
 DEFAULT_RUNS = 5
 
+#: Those of the build permit go up to this many: some 3 s; one more is two minutes.
+DEFAULT_PERMIT_RUNS = 3
+
 _MOST_GENERATED = 10  # runs: there are 2,000 forests of these, each explored some 30 times
+_MOST_PERMIT_RUNS = 5
 _MOST_RUNS = 1_000  # in one scenario: more cannot be explored in a lifetime
 
 
@@ -63,7 +84,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
                 metavar="SUBJECT",
                 help="What to check: pool, rule:NAME, or package.module:Class.",
             ),
-            click.option("--order", metavar="ORDER", help="The order to make pools with: fewest_held or fifo."),
+            click.option("--order", metavar="ORDER", help=ORDER_HELP),
             click.option("--tie", metavar="TIE", help="The tie-break of fewest_held: served or oldest."),
         )
     ):
@@ -80,6 +101,13 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
     metavar="N",
     help=f"Generate all forests of up to N runs (default {DEFAULT_RUNS}, or none if scenarios are named).",
 )
+@click.option(
+    "--permit-runs",
+    type=click.IntRange(2, _MOST_PERMIT_RUNS),
+    metavar="N",
+    help=f"Generate all forests of up to N runs in which runs need permits (default {DEFAULT_PERMIT_RUNS} or --runs if "
+    "that is less, or none if scenarios are named).",
+)
 @click.option("--cap", "caps", type=int, multiple=True, metavar="CAP", help="Only these caps. May be repeated.")
 @click.option("--relend", type=click.Choice(["off", "on", "both"]), help="Only with relend off, on, or both.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -94,6 +122,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--walks", type=click.IntRange(min=1), default=1_000, show_default=True, help="Random walks a part.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random walks.")
+@traces_option
 @click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation (its trace grows no shorter).")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a part beyond N states.")
@@ -105,6 +134,7 @@ def check_command(
     order: str | None,
     tie: str | None,
     runs: int | None,
+    permit_runs: int | None,
     caps: tuple[int, ...],
     relend: str | None,
     form: str,
@@ -113,6 +143,7 @@ def check_command(
     search: str,
     walks: int,
     seed: int,
+    traces: Path | None,
     keep_going: bool,
     jobs: int | None,
     max_states: int | None,
@@ -136,6 +167,10 @@ def check_command(
     if runs is not None or not scenarios:
         # First, so that of two counterexamples of one size the one in the plainest words is told.
         chosen = [*generated_scenarios(DEFAULT_RUNS if runs is None else runs), *chosen]
+    if permit_runs is None and not scenarios:
+        permit_runs = min(DEFAULT_PERMIT_RUNS, runs or DEFAULT_PERMIT_RUNS)
+    if permit_runs is not None:
+        chosen = [*chosen, *permit_scenarios(permit_runs)]
     for scenario in chosen:
         if len(scenario.runs) > _MOST_RUNS:
             raise BadInput(f"{scenario.name} has {len(scenario.runs):,} runs; at most {_MOST_RUNS:,} can be explored")
@@ -144,6 +179,8 @@ def check_command(
     settings = Settings(
         subject, order, tie, not no_symmetry, search, walks, seed, max_states, max_memory and max_memory * 2**20
     )
+    if traces is not None:
+        new_folder(traces)
     started = time.monotonic()
     with progress("checking", len(parts)) as (tell, tell_within):
         try:
@@ -157,20 +194,34 @@ def check_command(
                     progress=tell,
                     progress_within=tell_within,
                 )
+                if search != BREADTH:  # what a walk comes upon is far from smallest
+                    on = resolve_subject(subject, order=order, tie=tie)
+                    report.smallest = [shrink(trace, on) for trace in report.violations]
         except SubjectError as error:
             raise BadInput(str(error)) from error
     seconds = None if no_timing else time.monotonic() - started
+    written = None if traces is None else write_folder(traces, traces_of(report, settings))
     if form == "json":
-        click.echo(json.dumps(as_json(report, seconds), indent=1))
+        told = as_json(report, seconds)
+        if written is not None:
+            told["traces"] = [one.as_dict() for one in written]
+        click.echo(json.dumps(told, indent=1))
     else:
         console().print(as_text(report, seconds))
+        if traces is not None and written is not None:
+            console().print(traces_as_text(traces, written))
     sys.exit(EXIT_CODES[report.verdict])
 
 
 main.add_command(compare_command)
 main.add_command(asyncio_command)
+main.add_command(fairness_command)
 main.add_command(port_command)
 main.add_command(prove_command)
+main.add_command(race_command)
+main.add_command(replay_command)
+main.add_command(show_command)
+main.add_command(simulate_command)
 main.add_command(size_command)
 main.add_command(tlc_command)
 main.add_command(vectors_command)
@@ -196,8 +247,9 @@ def scenarios_command(scenarios: tuple[str, ...]) -> None:
 @click.option(
     "--runs", type=click.IntRange(min=1), default=4, show_default=True, help="Look at forests of up to N runs."
 )
+@traces_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
+def mutants_command(names: tuple[str, ...], runs: int, traces: Path | None, form: str) -> None:
     """Check faulty pools and asyncio ports, each of which the invariant it is named for must catch.
 
     Exit code 0: every one was caught; 1: one survived; 3: one survived on forests of fewer runs than the default.
@@ -207,19 +259,34 @@ def mutants_command(names: tuple[str, ...], runs: int, form: str) -> None:
             near = difflib.get_close_matches(name, FAULTY, 3, 0.4)
             raise BadInput(f"no mutant {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
     chosen = names or tuple(FAULTY)
+    if traces is not None:
+        new_folder(traces)
     caught = []
+    written = {}
     with progress("checking mutants", len(chosen)) as (tell, _):
         for one in catch(chosen, runs):
             caught.append(one)
+            if traces is not None and one.trace is not None:
+                folder = traces / one.name
+                new_folder(folder)
+                if isinstance(one.trace, Trace):
+                    written[one.name] = write_folder(folder, [(one.trace.invariant, one.trace)])
+                else:
+                    written[one.name] = write_aio_folder(folder, [one.trace])
             tell(len(caught))
     survived = [one.name for one in caught if not one.caught]
     verdict = Verdict.HOLDS
     if survived:  # on forests too small to show a mistake, that says nothing
         verdict = Verdict.VIOLATED if runs >= MUTANT_RUNS else Verdict.UNDETERMINED
     if form == "json":
-        click.echo(json.dumps(mutants_as_json(caught, verdict), indent=1))
+        told = mutants_as_json(caught, verdict)
+        if traces is not None:
+            told["traces"] = {name: [one.as_dict() for one in outcomes] for name, outcomes in written.items()}
+        click.echo(json.dumps(told, indent=1))
     else:
         console().print(mutants_as_text(caught, verdict))
+        for name, outcomes in written.items():
+            console().print(traces_as_text(Path(name), outcomes))
     sys.exit(EXIT_CODES[verdict])
 
 

@@ -12,10 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from slotcheck.checks.report import console
 from slotcheck.pymodel.explore import Verdict
+from slotcheck.pymodel.rules.order import ORDERS
 
-__all__ = ["BAD_INPUT", "EXIT_CODES", "BadInput", "Commands", "progress"]
+__all__ = ["BAD_INPUT", "EXIT_CODES", "ORDER_HELP", "BadInput", "Commands", "progress"]
 
 BAD_INPUT = 2
+ORDER_HELP = f"The order to make pools with: {', '.join(ORDERS)}."
 EXIT_CODES = {Verdict.HOLDS: 0, Verdict.VIOLATED: 1, Verdict.UNDETERMINED: 3}
 
 

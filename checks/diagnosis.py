@@ -17,7 +17,7 @@ from slotcheck.pymodel.bodies import ENDED, IDLE
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
-__all__ = ["Stuck", "mounts_in_a_circle", "names", "stuck"]
+__all__ = ["Stuck", "mounts_in_a_circle", "names", "shortest_circle", "stuck"]
 
 
 class Stuck(NamedTuple):
@@ -135,12 +135,12 @@ def _is_below(workload: Workload, state: WorkloadState, run: str, above: str) ->
 def _circles(graph: nx.DiGraph[str]) -> Iterator[tuple[str, ...]]:
     """A shortest circle in each group of runs that wait for one another."""
     for group in nx.strongly_connected_components(graph):
-        circle = _shortest_circle(graph.subgraph(group))
+        circle = shortest_circle(graph.subgraph(group))
         if circle:
             yield circle
 
 
-def _shortest_circle(graph: nx.DiGraph[str]) -> tuple[str, ...]:
+def shortest_circle(graph: nx.DiGraph[str]) -> tuple[str, ...]:
     """Deterministic: of the shortest circles the first by name, from its first run by name."""
     best: tuple[str, ...] = ()
     for start in sorted(graph):

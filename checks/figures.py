@@ -1,22 +1,27 @@
 """The figures of the documents, made by running the pool that ships: ``python -m slotcheck.checks.figures FOLDER``.
 
-A figure is a tree and the calls that lead to the state it shows. It cannot say what the pool does not do.
+A figure is a tree and the calls that lead to the state it shows. It cannot say what the pool does not do. Two more are
+of rules that it is compared with: their race, and a counterexample.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from slotcheck.checks.check import check_part, parts_of
 from slotcheck.checks.drawing import drawing
-from slotcheck.checks.scenario import builtin_scenarios
-from slotcheck.checks.subject import view
+from slotcheck.checks.forms.page import still
+from slotcheck.checks.forms.story import story_of
+from slotcheck.checks.race import race
+from slotcheck.checks.race_drawing import race_drawing
+from slotcheck.checks.scenario import builtin_scenarios, read_scenario
+from slotcheck.checks.subject import resolve_subject, view
 from slotcheck.pymodel.scenario import RunSpec
 from slotlending import Pool
 
-__all__ = ["FIGURES", "Figure", "drawn", "write_figures"]
+__all__ = ["FIGURES", "Figure", "all_drawn", "drawn", "write_figures"]
 
 
 @dataclass(frozen=True)
@@ -93,13 +98,26 @@ def drawn(figure: Figure) -> str:
     return drawing(state, figure.runs, ended=asked - {run.run for run in state.runs}, title=figure.title)
 
 
-def write_figures(folder: Path, figures: Sequence[Figure] = FIGURES) -> list[Path]:
+def all_drawn() -> dict[str, str]:
+    """Every figure of the documents as SVG, by name."""
+    more = {"race": race_drawing(race()), "deadlock": _deadlock()}
+    return {**{figure.name: drawn(figure) for figure in FIGURES}, **more}
+
+
+def _deadlock() -> str:
+    """The last step of the counterexample that shows that holding a slot deadlocks."""
+    (part,) = parts_of([read_scenario("cap: 2\ntree: walk(a(a1 a2) b)", "a small walk")])
+    traces = check_part(part, resolve_subject("rule:hold")).traces
+    return still(story_of(next(trace for trace in traces if trace.invariant == "NoDeadlock")))
+
+
+def write_figures(folder: Path) -> list[Path]:
     """Write each figure to a file of its name."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for figure in figures:
-        paths.append(folder / f"{figure.name}.svg")
-        paths[-1].write_text(drawn(figure), encoding="utf-8", newline="\n")
+    for name, svg in all_drawn().items():
+        paths.append(folder / f"{name}.svg")
+        paths[-1].write_text(svg, encoding="utf-8", newline="\n")
     return paths
 
 

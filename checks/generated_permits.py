@@ -16,7 +16,8 @@ __all__ = ["PERMIT_ENVIRONMENTS", "permit_scenarios"]
 
 _CAPS = (1, 2)
 _NAMES = "STUVW"
-_KEY = "v1"
+#: How the runs of one component are given keys: all the same one, none, or the first of each another one.
+_KEYS = ("one key", "no key", "two keys")
 
 PERMIT_ENVIRONMENTS = (
     Environment("plain"),
@@ -30,25 +31,33 @@ def permit_scenarios(runs: int, *, plain_runs: int = 0) -> Iterator[Scenario]:
     """All forests of up to so many runs, two or more of them of one component, under every environment; with one more
     argument those of up to so many runs too, where nothing happens from outside. The smallest first.
 
-    Runs of one component have the same key or none. Where components mount each other in a circle only a cap of 1
+    Where components mount each other in a circle only a cap of 1
     promises that they end, so only that is looked at.
     """
     for size in range(2, max(runs, plain_runs) + 1):
         for trees in forests(size):
             for labelled in _labelled(trees):
-                for keyed in (True, False):
-                    specs = tuple(
-                        replace(run, key=_KEY) if keyed and run.component is not None else run for run in labelled
-                    )
-                    yield from _under_every_environment(specs, keyed, plain_only=size > runs)
+                for keys in _KEYS:
+                    yield from _under_every_environment(_keyed(labelled, keys), keys, plain_only=size > runs)
 
 
-def _under_every_environment(specs: tuple[RunSpec, ...], keyed: bool, *, plain_only: bool) -> Iterator[Scenario]:
+def _keyed(labelled: tuple[RunSpec, ...], keys: str) -> tuple[RunSpec, ...]:
+    if keys == "no key":
+        return labelled
+    given: list[RunSpec] = []
+    for run in labelled:
+        first = all(run.component != other.component for other in given)
+        key = "v1" if first and keys == "two keys" else "v2"
+        given.append(run if run.component is None else replace(run, key=key))
+    return tuple(given)
+
+
+def _under_every_environment(specs: tuple[RunSpec, ...], keys: str, *, plain_only: bool) -> Iterator[Scenario]:
     told = tree_text(specs)
     components = " ".join(f"{run.name}:{run.component}" for run in specs if run.component is not None)
     for environment in PERMIT_ENVIRONMENTS[: 1 if plain_only else None]:
         scenario = Scenario(
-            f"{told} {components}{' one key' if keyed else ''} {environment.name}",
+            f"{told} {components} {keys} {environment.name}",
             specs,
             caps=_CAPS,
             environment=environment.acts,

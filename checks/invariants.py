@@ -113,7 +113,7 @@ def _no_slot_leak(facts: Facts) -> str | None:
 
 def _no_lost_wake_up(facts: Facts) -> str | None:
     state = facts.state
-    if state.waiting and state.taken < state.cap:
+    if state.waiting and state.taken < state.cap and _can_be_served(Draft(state)):
         return f"{', '.join(state.waiting)} wait, but only {state.taken} of {state.cap} slots are taken"
     for name in state.waiting:
         run = facts.runs.get(name)
@@ -156,7 +156,7 @@ STATES = (
     Invariant("NoSlotLeak", "taken = runs that have a pool slot; none when no run is known", _no_slot_leak, True),
     Invariant(
         "NoLostWakeUp",
-        "no run waits while a pool slot is free or its own open parent's slot is unlent",
+        "no run waits while a pool slot is free (that its job may take) or its own open parent's slot is unlent",
         _no_lost_wake_up,
         True,
     ),
@@ -207,19 +207,31 @@ def _fewest_held_first(happening: Happening) -> str | None:
             draft.lines[node] = kept
     for run in granted:
         if run not in waited:
-            if draft.waiting:
+            draft.runs[run] = draft.runs[run]._replace(token="none")
+            if _can_be_served(draft):
                 return f"{run} has just asked and got a pool slot, past {', '.join(draft.waiting)}"
+            if not order.has_room(draft, run):
+                return f"{run} has just asked and got a pool slot, but its job has its share ({_shares(draft, run)})"
+            draft.runs[run] = draft.runs[run]._replace(token="pool")
             continue
         due = order.pick(draft)
         if run != due:
-            return f"{run} got the pool slot, but it was {due}'s turn ({_shares(draft)})"
+            turn = "nobody's turn" if due is None else f"{due}'s turn"
+            return f"{run} got the pool slot, but it was {turn} ({_shares(draft)})"
         order.leave(draft, run, pool_slot=True)
         draft.runs[run] = draft.runs[run]._replace(phase="in_flight", token="pool")
     return None
 
 
-def _shares(draft: Draft) -> str:
-    jobs = dict.fromkeys(draft.runs[run].job for run in draft.waiting)
+def _can_be_served(draft: Draft) -> bool:
+    """Whether a slot that is free may go to somebody who waits; a view may be too broken for the order to be asked."""
+    if not order.limits(draft.order):
+        return bool(draft.waiting)
+    return order.pick(draft) is not None
+
+
+def _shares(draft: Draft, *more: str) -> str:
+    jobs = dict.fromkeys(draft.runs[run].job for run in (*draft.waiting, *more))
     return ", ".join(f"job {'/'.join(job)} holds {draft.held(job)}" for job in jobs)
 
 
@@ -248,7 +260,7 @@ def _no_crash(happening: Happening) -> str | None:
 CALLS = (
     Invariant("CapRespected", "no step hands out a pool slot that makes taken > cap", _cap_respected),
     Invariant("HeldMatches", "every job's held is what it is by definition", _held_matches),
-    Invariant("FewestHeldFirst", "every pool slot granted went to the waiter that R6 names", _fewest_held_first),
+    Invariant("FewestHeldFirst", "every pool slot granted went to the waiter that the order names", _fewest_held_first),
     Invariant("GrantsTold", "granted and relent are exactly the difference that the call made", _grants_told),
     Invariant("Answers", "a call that the rules allow is answered: not refused, no other exception", _no_crash),
 )

@@ -50,7 +50,10 @@ class Judge:
         self._diagnosed = 0  # ends outside that hypothesis
         #: The most runs seen in flight at once, and how many there can be.
         self.most_seen = 0
-        self.most = most_in_flight(workload.scenario.mounted, workload.cap)
+        scenario = workload.scenario
+        # Where a live run may borrow from a run that is not above it in the tree, that tree tells nothing.
+        known = scenario.lent_from_above
+        self.most = most_in_flight(scenario.mounted, workload.cap) if known else len(scenario.runs)
         #: The most slots seen at once that runs sat on while they queued on a permit.
         self.most_queued_with_slot = 0
         self._deadlock = "NoDeadlockWithPermits" if workload.scenario.permits else "NoDeadlock"

@@ -78,8 +78,10 @@ class Ledger:
                 for invariant in self._of_views
             }
             if self._tries_refusals:
-                tried = permit_calls_without_effect if isinstance(facts, PermitFacts) else calls_without_effect
-                without_effect = tried(facts, self._names)  # type: ignore[operator]
+                if isinstance(facts, PermitFacts):
+                    without_effect = permit_calls_without_effect(facts, self._names)
+                else:
+                    without_effect = calls_without_effect(facts, self._names)
                 found["Refused"] = self.subject.unchanged(self.calls.snapshots[pool], without_effect)
             bad = self._bad_views[pool] = {name: message for name, message in found.items() if message is not None}
         return bad

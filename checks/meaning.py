@@ -344,7 +344,8 @@ class Meaning:
         jobs: dict[str, tuple[str, ...]] = {}
         owners: dict[tuple[str, ...], str] = {}
         for name, run in self.runs.items():  # parents stand before their children
-            jobs[name] = job = run.job or ((name,) if run.parent is None else jobs[run.parent])
+            own = run.parent is None or run.live is not None
+            jobs[name] = job = run.job or ((name,) if own else jobs[run.parent or ""])
             owners.setdefault(job, name)
         for job, name in owners.items():
             for depth in range(1, len(job)):

@@ -106,7 +106,8 @@ class PermitRuleSubject(RuleSubject):
 
     def declared(self, levels: int) -> PermitRuleSubject:
         """The subject for trees of so many levels, where the rule must know that ahead."""
-        return PermitRuleSubject(super().declared(levels))
+        declared = super().declared(levels)
+        return self if declared is self else PermitRuleSubject(declared)
 
     def initial(self, cap: int, *, relend: bool) -> Any:
         """The state of a new pool, nobody present."""

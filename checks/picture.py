@@ -65,7 +65,7 @@ class Count(NamedTuple):
     """A count against its bound."""
 
     what: str
-    count: int
+    number: int
     bound: int
     #: The bound in words.
     words: str
@@ -73,15 +73,15 @@ class Count(NamedTuple):
     @property
     def beyond(self) -> bool:
         """Whether the bound is broken."""
-        return self.count > self.bound
+        return self.number > self.bound
 
     @property
     def percent(self) -> int:
         """How much of the bound is reached, at most 100."""
-        return 100 * min(max(self.count, 0), max(self.bound, 1)) // max(self.bound, 1)
+        return 100 * min(max(self.number, 0), max(self.bound, 1)) // max(self.bound, 1)
 
     def __str__(self) -> str:
-        return f"{self.what} {self.count} of {self.words}{', beyond it' if self.beyond else ''}"
+        return f"{self.what} {self.number} of {self.words}{', beyond it' if self.beyond else ''}"
 
 
 class Picture:
@@ -95,6 +95,7 @@ class Picture:
         #: Slots that are taken without a run that holds them unlent; less than 0 if more are held than taken.
         self.lost = self.taken - len(facts.unlent)
         self._executing, self._in_flight = len(facts.unlent), len(facts.in_flight)
+        self._per_level = facts.per_level
         queue = {run: place for place, run in reversed(list(enumerate(view.waiting, start=1)))}
         known = {run.run: run for run in sorted(view.runs, key=repr)}  # the last one, if a faulty view has two
         self.runs = [
@@ -116,14 +117,19 @@ class Picture:
                 self.borrowers.setdefault(lender, []).append(borrower)
 
     @property
-    def counts(self) -> tuple[Count, Count]:
-        """The runs that hold a slot unlent, and those in flight."""
-        cap = self.cap
+    def counts(self) -> list[Count]:
+        """The runs that hold a slot unlent, and those in flight; then what else is beyond its bound."""
+        cap, taken = self.cap, self.taken
         levels = f"{self.levels} level{'s' * (self.levels != 1)}"
-        return (
+        counts = [
             Count("executing", self._executing, cap, f"cap {cap}"),
             Count("in flight", self._in_flight, cap * self.levels, f"{cap * self.levels} = cap {cap} x {levels}"),
-        )
+        ]
+        by_taken = taken * self.levels, f"{taken * self.levels} = taken {taken} x {levels}"
+        more = [] if counts[1].beyond else [Count("in flight", self._in_flight, *by_taken)]
+        for level, number in sorted(self._per_level.items(), key=repr):
+            more.append(Count(f"on level {level} in flight", number, taken, f"taken {taken}"))
+        return [*counts, *[count for count in more if count.beyond]]
 
     @property
     def pool(self) -> str:
@@ -169,7 +175,7 @@ def in_words(view: State | StackState, forest: Sequence[RunSpec] = (), *, ended:
     parents = parents_of(forest, [view])
     picture = Picture(view, parents, levels_of(parents), ended)
     told = [f"{picture.taken} of {picture.cap} slots taken, {picture.free} free."]
-    told += [f"{count.what}: {count.count}, bound {count.words}." for count in picture.counts]
+    told += [f"{count.what}: {count.number}, bound {count.words}." for count in picture.counts]
     told += [picture.told(seen) for seen in picture.runs]
     told.append(f"Queue: {', '.join(map(clean, picture.waiting)) or 'empty'}.")
     return " ".join(told)

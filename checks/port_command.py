@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
-from slotcheck.checks.port.check import PortSettings, check_port
-from slotcheck.checks.port.counterexample import script_of
+from slotcheck.checks.forms.written import WrittenTrace
+from slotcheck.checks.port.check import PortReport, PortSettings, check_port, starter
+from slotcheck.checks.port.counterexample import script_of, write_forms
 from slotcheck.checks.port.levels import LEVELS
 from slotcheck.checks.port.process import StartError
 from slotcheck.checks.port.report import port_as_json, port_as_text
 from slotcheck.checks.report import console
+from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_option
 
 __all__ = ["port_command"]
 
 _MOST_RUNS = 8  # trees of so many already have tens of millions of edges
 _MOST_CAP = 1_000_000
 _DEFAULTS = PortSettings()
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Whoever ends the check by SIGTERM, as ``timeout`` does, ends the port too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @click.command("port")
@@ -72,6 +87,7 @@ _DEFAULTS = PortSettings()
     metavar="FILE",
     help="Write the counterexample to FILE, as a script to pipe into the port.",
 )
+@traces_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same port gives the same bytes.")
 def port_command(
@@ -84,6 +100,7 @@ def port_command(
     timeout: float,
     max_seconds: float | None,
     script: Path | None,
+    traces: Path | None,
     form: str,
     no_timing: bool,
 ) -> None:
@@ -105,9 +122,11 @@ def port_command(
     settings = PortSettings(
         chosen, runs, tuple(dict.fromkeys(caps)) or _DEFAULTS.caps, histories, seed, timeout, max_seconds
     )
+    if traces is not None:
+        new_folder(traces)
     started = time.monotonic()
     try:
-        with progress("checking the port", 0) as (tell, _):
+        with _terminated_as_interrupted(), progress("checking the port", 0) as (tell, _):
             report = check_port(command, settings, progress=tell)
     except StartError as error:
         raise BadInput(str(error)) from error
@@ -117,8 +136,24 @@ def port_command(
             script.write_text("".join(f"{line}\n" for line in script_of(report.violation)), encoding="utf-8")
         except OSError as error:
             raise BadInput(f"--script {script}: {error.strerror}") from error
+    written = None if traces is None else _written(report, traces)
     if form == "json":
-        click.echo(json.dumps(port_as_json(report, seconds), indent=1))
+        told = port_as_json(report, seconds)
+        if written is not None:
+            told["traces"] = [one.as_dict() for one in written]
+        click.echo(json.dumps(told, indent=1))
     else:
         console().print(port_as_text(report, seconds), crop=False)  # what is to be copied is not cut
+        if traces is not None and written is not None:
+            console().print(traces_as_text(traces, written))
     sys.exit(EXIT_CODES[report.verdict])
+
+
+def _written(report: PortReport, folder: Path) -> list[WrittenTrace]:
+    if report.violation is None or report.trace is None:
+        return []
+    start = starter(report.command, report.settings.timeout)
+    try:
+        return [write_forms(start, report.violation, report.trace, folder, report.violation.fault.invariant)]
+    except OSError as error:
+        raise BadInput(f"--traces {folder}: {error.strerror or error}") from error

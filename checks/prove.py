@@ -16,6 +16,8 @@ from functools import cache
 from typing import TypeAlias
 
 from slotcheck.checks.generated import forests
+from slotcheck.checks.permit_relation import PermitForest, compare_permits, permit_forests
+from slotcheck.checks.permit_subject import with_permits
 from slotcheck.checks.processes import in_order
 from slotcheck.checks.relation_check import CAPS, Comparison, compare_forest
 from slotcheck.checks.relation_sample import Sample, sample
@@ -50,6 +52,7 @@ __all__ = [
 
 RUNS = 4  # of the forests that relation and code are compared on; the biggest at two caps only, unless it goes deeper
 DEEP_RUNS = 5
+_PERMIT_RUNS = 3
 
 PROVED, REFUTED, UNDETERMINED = "proved", "refuted", "undetermined"
 FOUND, MISSING, EQUAL, DIFFERENT = "found", "missing", "equal", "different"
@@ -62,7 +65,7 @@ class Unit:
     """One piece of work.
 
     Attributes:
-        kind: obligations, exists, possible, needed, implied, wrong, code or sample.
+        kind: obligations, exists, possible, needed, implied, wrong, code, permits or sample.
         names: what it is about.
         solver: who is asked; "" where only finite instances and plain Python are.
         options: forest, relend and order of a comparison.
@@ -117,6 +120,18 @@ def _code(runs: int) -> Mapping[str, tuple[int, int, bool, Order]]:
     return found
 
 
+@cache
+def _permits(runs: int) -> Mapping[str, PermitForest]:
+    """The comparisons of permits: all forests of three runs if it goes deeper, else those with a key on one slot."""
+    return {
+        forest.name: forest
+        for forest in permit_forests(_PERMIT_RUNS)
+        if runs > RUNS
+        or len(forest.runs) < _PERMIT_RUNS
+        or (forest.cap == 1 and any(run.key is not None for run in forest.runs))
+    }
+
+
 def everything(runs: int) -> dict[str, list[str]]:
     """All names, by kind."""
     return {
@@ -127,6 +142,7 @@ def everything(runs: int) -> dict[str, list[str]]:
         "implied": list(consequences()),
         "wrong": list(WRONG),
         "code": list(_code(runs)),
+        "permits": list(_permits(runs)),
         "sample": ["edges"],
     }
 
@@ -169,6 +185,8 @@ def units(names: Mapping[str, Sequence[str]], solvers: Sequence[str]) -> list[Un
         made += [Unit(kind, tuple(of_kind[at : at + 8])) for at in range(0, len(of_kind), 8)]
     made += [Unit("sample", (name,), solver) for name in names["sample"] for solver in solvers]
     made += [Unit("code", (name,)) for name in names["code"]]
+    of_permits = names["permits"]
+    made += [Unit("permits", tuple(of_permits[at : at + 8])) for at in range(0, len(of_permits), 8)]
     return made
 
 
@@ -252,6 +270,8 @@ def _done(task: tuple[Unit, float, int]) -> list[Found]:
             return found
         case "sample":
             return [_sampled(unit.solver, seconds)]
+        case "permits":
+            return [_compared_permits(_permits(runs)[name]) for name in unit.names]
     return [_compared(unit.names[0], runs)]
 
 
@@ -342,7 +362,17 @@ def _compared(name: str, runs: int) -> Found:
     started = time.perf_counter()
     caps = CAPS if count < RUNS or runs > RUNS else CAPS[:2]
     comparison = compare_forest(subject, RULES["lend"], forest, exact=order == "fifo", relend=relend, caps=caps)
-    one = Found("code", name, "the relation is what the pool does", DIFFERENT if comparison.differences else EQUAL)
+    return _equal_or_not("code", name, "the relation is what the pool does", comparison, started)
+
+
+def _compared_permits(forest: PermitForest) -> Found:
+    started = time.perf_counter()
+    comparison = compare_permits(with_permits(resolve_subject("pool", order="fifo")), forest)
+    return _equal_or_not("permits", forest.name, "the permit relation is what the permits do", comparison, started)
+
+
+def _equal_or_not(kind: str, name: str, meaning: str, comparison: Comparison, started: float) -> Found:
+    one = Found(kind, name, meaning, DIFFERENT if comparison.differences else EQUAL)
     one.comparison, one.told = comparison, comparison.differences
     one.seconds["python"] = time.perf_counter() - started
     if not comparison.edges:

@@ -18,6 +18,9 @@ from slotcheck.proofs.solve import solver_versions
 
 __all__ = ["line", "prove_as_json", "prove_as_text"]
 
+#: Kinds that compare a relation with code.
+_COMPARED = ("code", "permits")
+
 _TITLES = {
     "exists": "shown to exist (a solver's instance, replayed in plain Python)",
     "possible": "hypotheses that can be true together, each step among them",
@@ -26,6 +29,7 @@ _TITLES = {
     "wrong": "wrong relations, each caught by the obligation named",
     "sample": "solver and evaluation agree",
     "code": "the relation and the code",
+    "permits": "the permit relation and the code",
 }
 
 
@@ -75,12 +79,12 @@ def prove_as_text(found: Sequence[Found], seconds: float | None, shown: bool) ->
         told = "" if seconds is None else ", ".join(f"{solver} {part:.1f}" for solver, part in took.items())
         table.add_row(title, f"{len(of_kind):,}", f"{sum(map(good, of_kind)):,}", told)
     lines.append(table)
-    whole = _whole(found)
-    if whole is not None:
-        lines += ["", Text(_counted(whole) + f"; {whole.allowed:,} next states allowed by the relation")]
-        lines.append(
-            Text(f"actions seen: {', '.join(f'{name} {count:,}' for name, count in sorted(whole.fired.items()))}")
-        )
+    for kind in _COMPARED:
+        whole = _whole(found, kind)
+        if whole is not None:
+            told = f"{_counted(whole)}; {whole.allowed:,} next states allowed by the relation"
+            fired = ", ".join(f"{name} {count:,}" for name, count in sorted(whole.fired.items()))
+            lines += ["", Text(f"{kind}: {told}"), Text(f"actions seen: {fired}")]
     verdict = overall(found)
     took_ = "" if seconds is None else f", {seconds:.1f} s"
     solvers = ", ".join(f"{name} {version}" for name, version in solver_versions().items())
@@ -106,8 +110,8 @@ def _is_inductive(name: str) -> bool:
     return name.partition("/")[0] in {"init", *ACTIONS}
 
 
-def _whole(found: Sequence[Found]) -> Comparison | None:
-    compared = [one.comparison for one in found if one.comparison is not None]
+def _whole(found: Sequence[Found], kind: str) -> Comparison | None:
+    compared = [one.comparison for one in found if one.comparison is not None and one.kind == kind]
     if not compared:
         return None
     whole = Comparison()
@@ -119,7 +123,6 @@ def _whole(found: Sequence[Found]) -> Comparison | None:
 def prove_as_json(found: Sequence[Found], seconds: float | None, solvers: Sequence[str]) -> dict[str, Any]:
     """One object. Whatever differs from run to run stands under ``timing``."""
     proved = [one for one in found if one.kind == "obligations"]
-    whole = _whole(found)
     covered: dict[str, Any] = {
         "solvers": list(solvers),
         "obligations": len(proved),
@@ -133,20 +136,7 @@ def prove_as_json(found: Sequence[Found], seconds: float | None, solvers: Sequen
             if (of_kind := [one for one in found if one.kind == kind])
         },
     }
-    if whole is not None:
-        covered["code"] = {
-            "forests": whole.forests,
-            "states": whole.states,
-            "edges": whole.edges,
-            "next_states_allowed": whole.allowed,
-            "refused_calls": whole.refused,
-            "calls_of_several_steps": whole.composed,
-            "calls_that_change_nothing": whole.idle,
-            "conjuncts_true": whole.conjuncts,
-            "bounds_true_as_numbers": whole.bounds,
-            "differences": len(whole.differences),
-            "actions": dict(sorted(whole.fired.items())),
-        }
+    covered |= {kind: _covered_by(whole) for kind in _COMPARED if (whole := _whole(found, kind)) is not None}
     told: dict[str, Any] = {
         "verdict": overall(found).value,
         "covered": covered,
@@ -164,6 +154,22 @@ def prove_as_json(found: Sequence[Found], seconds: float | None, solvers: Sequen
             },
         }
     return told
+
+
+def _covered_by(whole: Comparison) -> dict[str, Any]:
+    return {
+        "forests": whole.forests,
+        "states": whole.states,
+        "edges": whole.edges,
+        "next_states_allowed": whole.allowed,
+        "refused_calls": whole.refused,
+        "calls_of_several_steps": whole.composed,
+        "calls_that_change_nothing": whole.idle,
+        "conjuncts_true": whole.conjuncts,
+        "bounds_true_as_numbers": whole.bounds,
+        "differences": len(whole.differences),
+        "actions": dict(sorted(whole.fired.items())),
+    }
 
 
 def _part(one: Found) -> dict[str, Any]:

@@ -30,7 +30,17 @@ from slotcheck.proofs.vocabulary import RUN, SLOT
 from slotcheck.pymodel.rules import Rule, State
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["CAPS", "Comparison", "compare", "compare_forest", "seen", "structure_of", "successors"]
+__all__ = [
+    "CAPS",
+    "Comparison",
+    "Steps",
+    "compare",
+    "compare_forest",
+    "seen",
+    "steps_of",
+    "structure_of",
+    "successors",
+]
 
 CAPS = (1, 2, 3)
 
@@ -105,7 +115,7 @@ def compare_forest(
     found = Comparison(forests=1)
     names = [spec.name for spec in forest]
     told = f"{tree_text(forest)}{', relend' if relend else ''}"
-    steps = _steps_of(tuple(actions.items()))
+    steps = steps_of(tuple(actions.items()))
     before: Any = None
     for edge in edges_of(subject, forest, caps, relend=relend):
         if edge.before is not before:
@@ -144,7 +154,7 @@ def _judge_state(found: Comparison, start: Structure, told: str, state: State) -
 
 
 def _judge_refusals(
-    found: Comparison, steps: _Steps, state: State, start: Structure, names: Sequence[str], told: str
+    found: Comparison, steps: Steps, state: State, start: Structure, names: Sequence[str], told: str
 ) -> None:
     """What the rules refuse (for another reason than its job, of which the relation knows nothing) is no step."""
     for (verb, *args), code in calls_without_effect(Facts(state), names):
@@ -162,7 +172,7 @@ def _judge_refusals(
 
 def _judge_edge(
     found: Comparison,
-    steps: _Steps,
+    steps: Steps,
     edge: Edge,
     start: Structure,
     names: Sequence[str],
@@ -197,7 +207,7 @@ def _judge_edge(
 
 
 def successors_of_resize(
-    steps: _Steps, start: Structure, cap: int, now: int, names: Sequence[str], found: Comparison
+    steps: Steps, start: Structure, cap: int, now: int, names: Sequence[str], found: Comparison
 ) -> dict[Seen, str]:
     """All that as many raises or lowers, one after another, lead to."""
     verb = "raise" if cap > now else "lower"
@@ -215,7 +225,7 @@ def successors_of_resize(
 
 # -- the relation as a function ----------------------------------------------------------------------------------
 
-_Steps: TypeAlias = Mapping[str, list[tuple[Action, Any]]]
+Steps: TypeAlias = Mapping[str, list[tuple[Action, Any]]]
 
 
 @cache
@@ -224,7 +234,7 @@ def _conjuncts() -> tuple[tuple[str, Any], ...]:
 
 
 @lru_cache(maxsize=8)
-def _steps_of(actions: tuple[tuple[str, Action], ...]) -> _Steps:
+def steps_of(actions: tuple[tuple[str, Action], ...]) -> Steps:
     """Each action as a function, by the verb of the call (a resize is raises or lowers)."""
     by_verb: dict[str, list[tuple[Action, Any]]] = {}
     for name, action in actions:
@@ -238,11 +248,11 @@ def successors(
     verb: str, args: Sequence[Any], start: Structure, names: Sequence[str], actions: Mapping[str, Action] = ACTIONS
 ) -> list[tuple[str, Structure]]:
     """All that the relation allows a call to do: the action and the next state."""
-    return list(_taken(_steps_of(tuple(actions.items())), verb, args, start, names))
+    return list(_taken(steps_of(tuple(actions.items())), verb, args, start, names))
 
 
 def _taken(
-    steps: _Steps, verb: str, args: Sequence[Any], start: Structure, names: Sequence[str]
+    steps: Steps, verb: str, args: Sequence[Any], start: Structure, names: Sequence[str]
 ) -> Iterator[tuple[str, Structure]]:
     given: dict[str, Value] = {}
     if args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from slotcheck.checks.check import DIAGNOSED, PartResult, Report
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.trace import Trace
+from slotcheck.checks.trace_lines import trace_lines
 from slotcheck.checks.witnesses import ALL_WITNESSES
 from slotcheck.pymodel.explore import Verdict
 
@@ -279,42 +280,7 @@ def _verdict(report: Report) -> Text:
 
 def trace_text(trace: Trace) -> RenderableType:
     """A counterexample: what fails and why, the numbered events, the state before and after the last one."""
-    where = f"{trace.scenario}, cap {trace.cap}{', relend' if trace.relend else ''}"
-    blocks: list[RenderableType] = [
-        Text.assemble((f"{trace.invariant} is violated", "bold red"), f" by {trace.subject} in {where}"),
-        Text(f"  {ALL_INVARIANTS.get(trace.invariant, '')}", style="dim"),
-        Text(f"  {trace.message}"),
-    ]
-    if trace.tree and trace.tree not in trace.scenario:
-        blocks.append(Text(f"  tree {trace.tree}"))
-    width = len(str(len(trace.events)))
-    blocks += [Text(f"  {number:>{width}}. {event}") for number, event in enumerate(trace.events, 1)]
-    if trace.circle:
-        blocks.append(Text("  and then for ever:"))
-        blocks += [Text(f"  {'':>{width}}  {event}") for event in trace.circle]
-    if trace.events:
-        if trace.before != trace.after:
-            blocks += [Text(f"  before step {len(trace.events)}: {_pool(trace.before)}"), *_runs(trace.before)]
-        blocks += [Text(f"  after step {len(trace.events)}: {_pool(trace.after)}"), *_runs(trace.after)]
-    return Group(*blocks)
-
-
-def _pool(state: dict[str, Any]) -> str:
-    waiting = f", waiting: {', '.join(state['waiting'])}" if state["waiting"] else ""
-    return f"{state['taken']} of {state['cap']} slots taken{waiting}"
-
-
-def _runs(state: dict[str, Any]) -> Iterable[Text]:
-    if not state["runs"]:
-        yield Text("      no run is known", style="dim")
-    for name, run in state["runs"].items():
-        slot = {"none": "no slot", "pool": "a pool slot", "loan": f"its slot on loan from {run['parent']}"}[
-            run["token"]
-        ]
-        lent = ", lent" if run["lent"] else ""
-        parent = f", parent {run['parent']}" if run["parent"] and run["token"] != "loan" else ""
-        phase = run["phase"].replace("_", " ")
-        yield Text(f"      {name}: {phase}, {slot}{lent}, level {run['level']}{parent}")
+    return Group(*(Text(line, style=style) for line, style in trace_lines(trace)))
 
 
 def _first(items: Sequence[str], count: int) -> list[str]:

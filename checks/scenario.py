@@ -11,8 +11,9 @@ A file holds one scenario, named after the file, as ``key: value`` lines::
 
 A value goes on over indented lines; in a list of steps or acts such a line break separates as ``;`` does. All keys:
 ``title source cap tree body gate spawn late`` and ``late children``, ``environment resizes script relend expect
-diagnosis``. The grammar is ``scenario.lark``; what grammar cannot say (whose child is that, is a cap at least 1) is
-judged here, and every complaint carries the place of the word it is about.
+diagnosis``, ``job``, and for simulations ``at`` and ``work``. The grammar is ``scenario.lark``; what grammar cannot say
+(whose child is that, is a cap at least 1) is judged here, and every complaint carries the place of the word it is
+about.
 """
 
 from __future__ import annotations

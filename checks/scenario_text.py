@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from slotcheck.checks.tree_text import tree_text
-from slotcheck.pymodel.scenario import Act, Op, Scenario
+from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
 
 __all__ = ["scenario_text"]
 
 _RELEND = {(False,): "off", (True,): "on", (False, True): "both"}
+_USUAL = RunSpec("")
 _BEFORE = {"spawn": "+", "wait": "&", "await": "~", "need": "?", "set": "!"}
 
 
@@ -33,6 +34,7 @@ def _lines(scenario: Scenario) -> Iterator[tuple[str, str]]:
         yield f"gate {gate}", str(places)
     if scenario.blocking_spawn:
         yield "spawn", "blocks"
+    yield from _of_runs(scenario)
     yield "late", " ".join(run.name for run in scenario.runs if run.late)
     if scenario.late_children:
         yield "late children", "yes"
@@ -46,6 +48,24 @@ def _lines(scenario: Scenario) -> Iterator[tuple[str, str]]:
         yield f"expect {rule}", ", ".join(" ".join(outcome) for outcome in outcomes)
     for reason in scenario.diagnoses:
         yield "diagnosis", " ".join(reason)
+
+
+def _of_runs(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    for run in scenario.runs:
+        if run.job is not None:
+            yield f"job {run.name}", "/".join(run.job)
+        if run.at_ms != _USUAL.at_ms:
+            yield f"at {run.name}", str(run.at_ms)
+        if run.work_ms != _USUAL.work_ms:
+            yield f"work {run.name}", str(run.work_ms)
+        if run.component is not None:
+            yield f"component {run.component}", run.name
+        if run.key is not None:
+            yield f"key {run.key}", run.name
+        if run.live is not None:
+            yield f"live {run.name}", run.live
+        if run.mounter is not None:
+            yield f"mounts {run.mounter}", run.name
 
 
 def _op(op: Op) -> str:

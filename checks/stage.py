@@ -106,18 +106,8 @@ class Stage:
         return f"{x - 12},{middle - 6} {x - 12},{middle + 6} {x - 1},{middle}"
 
     def arrow(self, start: str, end: str) -> Arrow:
-        """An arrow that bends to one side, so that one there and one back lie apart and off the ways of the tree."""
-        from_x, from_y = self._middle(start)
-        to_x, to_y = self._middle(end)
-        along_x, along_y = to_x - from_x, to_y - from_y
-        far = math.hypot(along_x, along_y) or 1.0
-        if self.as_list:  # beside the boxes, those that lead up further out
-            begin, finish = (from_x + self.box / 2 + 3, from_y + 5), (to_x + self.box / 2 + 5, to_y - 5)
-            bend = max(begin[0], finish[0]) + (40 if to_y > from_y else 96) + far / 12, (from_y + to_y) / 2
-        else:
-            aside = 46 + 0.16 * far
-            bend = (from_x + to_x) / 2 + along_y / far * aside, (from_y + to_y) / 2 - along_x / far * aside
-            begin, finish = self._rim(start, bend, 3), self._rim(end, bend, 5)
+        """An arrow between boxes from side to side, beside the ways of the tree; one there and one back lie apart."""
+        begin, bend, finish = self._bent(start, end)
         head_x, head_y = finish[0] - bend[0], finish[1] - bend[1]
         size = math.hypot(head_x, head_y) or 1.0
         head_x, head_y = head_x / size * 11, head_y / size * 11
@@ -127,22 +117,52 @@ class Stage:
             (foot_x - head_y / 2, foot_y + head_x / 2),
             (foot_x + head_y / 2, foot_y - head_x / 2),
         )
-        middle = (begin[0] + 2 * bend[0] + finish[0]) / 4, (begin[1] + 2 * bend[1] + finish[1]) / 4
+        across, down = finish[0] - begin[0], finish[1] - begin[1]
+        far = math.hypot(across, down) or 1.0
+        beside = 10 * self._outwards if far < 60 else 0  # a number would hide so short an arrow
+        middle = (
+            (begin[0] + 2 * bend[0] + finish[0]) / 4 + down / far * beside,
+            (begin[1] + 2 * bend[1] + finish[1]) / 4 - across / far * beside,
+        )
         return Arrow(begin, bend, finish, tip, middle)
 
-    def _middle(self, run: str) -> Point:
-        x, y = self.corners[run]
-        return x + self.box / 2, y + HEIGHT / 2
+    @property
+    def _outwards(self) -> int:
+        """To which side an arrow bends that leads down a level, so that one that leads up bends to the other."""
+        return -1 if self.upright else 1
 
-    def _rim(self, run: str, towards: Point, off: int) -> Point:
-        """Where the way from the middle of a box to a point leaves the box."""
-        x, y = self._middle(run)
-        over, down = towards[0] - x, towards[1] - y
-        scale = min(
-            (self.box / 2 + off) / abs(over) if over else math.inf, (HEIGHT / 2 + off) / abs(down) if down else math.inf
-        )
-        scale = min(scale, 1.0)
-        return x + over * scale, y + down * scale
+    def _bent(self, start: str, end: str) -> tuple[Point, Point, Point]:
+        (x, y), (to_x, to_y) = self.corners[start], self.corners[end]
+        half, box = HEIGHT / 2, self.box
+        begin: Point
+        finish: Point
+        if self.as_list:  # on the right, those that lead up further out
+            far = abs(to_y - y) / 12
+            out = max(x, to_x) + box + (45 if to_y > y else 101) + far
+            return (x + box + 3, y + half + 5), (out, (y + to_y) / 2 + half), (to_x + box + 5, to_y + half - 5)
+        if self.upright:
+            if y == to_y:  # above the row, or below it on the way back
+                side, out = (y - 3, -50) if to_x > x else (y + HEIGHT + 3, 50)
+                out += (abs(to_x - x) / 12) * (1 if out > 0 else -1)
+                return (x + box / 2, side), ((x + to_x + box) / 2, side + out), (to_x + box / 2, side)
+            if to_y > y:
+                begin, finish = (x + box * 0.3, y + HEIGHT + 3), (to_x + box * 0.3, to_y - 5)
+            else:
+                begin, finish = (x + box * 0.7, y - 3), (to_x + box * 0.7, to_y + HEIGHT + 5)
+        else:
+            if x == to_x:  # left of the column, or right of it on the way back
+                side, out = (x - 3, -50) if to_y > y else (x + box + 3, 50)
+                return (side, y + half), (side + out, (y + to_y) / 2 + half), (side, to_y + half)
+            if to_x > x:
+                begin, finish = (x + box + 3, y + HEIGHT * 0.2), (to_x - 5, to_y + HEIGHT * 0.2)
+            else:
+                begin, finish = (x - 3, y + HEIGHT * 0.8), (to_x + box + 5, to_y + HEIGHT * 0.8)
+        # Past what lies between, if anything does.
+        across, down = finish[0] - begin[0], finish[1] - begin[1]
+        aside = self._outwards * (8 if abs(down if self.upright else across) < 2 * HEIGHT else 70)
+        far = math.hypot(across, down) or 1.0
+        bend = (begin[0] + finish[0]) / 2 + down / far * aside, (begin[1] + finish[1]) / 2 - across / far * aside
+        return begin, bend, finish
 
 
 def _in_lines(roots: Sequence[str], children: Mapping[str, Sequence[str]]) -> list[str]:

@@ -13,6 +13,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, NamedTuple, TypeAlias
 
 from slotcheck.pymodel.rules import RULES, Refusal, Rule, Run, State
@@ -98,7 +99,9 @@ class ClassSubject:
 
     def made_with(self, **options: str) -> ClassSubject:
         """The subject whose pools are made with these options instead."""
-        return self if self.options == options else ClassSubject(self.name, self.cls, **options)
+        other = copy(self)
+        other.options = options
+        return other
 
     def new(self, cap: Any, *, relend: bool, **more: str) -> Any:
         """A new pool of this class."""
@@ -236,7 +239,9 @@ class RuleSubject:
 
     def made_with(self, **options: str) -> RuleSubject:
         """The subject whose pools are made with these options instead."""
-        return self if self.options == options else RuleSubject(self.rule, **options)
+        other = copy(self)
+        other.options = options
+        return other
 
     def declared(self, levels: int) -> RuleSubject:
         """The subject for trees of so many levels, where the rule must know that ahead."""

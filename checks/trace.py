@@ -16,10 +16,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from slotcheck.checks.conformance import BAD_CAPS, calls_without_effect, told
+from slotcheck.checks.events import call_event, step_event
 from slotcheck.checks.facts import Facts
+from slotcheck.checks.plain_view import plain_view, view_again
 from slotcheck.checks.subject import AnySubject, view
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE
-from slotcheck.pymodel.rules import Run, State
+from slotcheck.pymodel.rules import State
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.subject import Call, Reply
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
@@ -34,7 +36,9 @@ __all__ = [
     "call_event",
     "made_call",
     "plain_view",
+    "size_of",
     "state_of",
+    "switches",
     "trace_of",
     "trace_of_bad_cap",
     "trace_of_calls",
@@ -63,6 +67,9 @@ class MadeCall(NamedTuple):
     raised: str | None = None
     #: What each job holds, as the subject counts it, where it can be asked.
     held: tuple[tuple[tuple[str, ...], int], ...] = ()
+    #: With permits: who was handed one, and what a resume came to.
+    handed: tuple[str, ...] = ()
+    came_to: str | None = None
 
     def __str__(self) -> str:
         """The call, as one would write it."""
@@ -194,6 +201,25 @@ class Trace:
         }
 
 
+def switches(actions: Sequence[Action]) -> int:
+    """How often an action is about another run than the one before it."""
+    return sum(one[1:2] != two[1:2] for one, two in pairwise(actions))
+
+
+def size_of(trace: Trace) -> tuple[bool, int, int, int, int]:
+    """What traces are compared by: fewest runs, then smallest cap, then fewest steps, then fewest switches of run.
+
+    Histories of calls, which no scenario bounds, come last.
+    """
+    runs = len({step.run for step in trace.steps}) if trace.play is None else len(trace.play.runs)
+    return trace.play is None, runs, trace.cap, len(trace), switches(trace.actions)
+
+
+def state_of(trace: Trace, plain: Mapping[str, Any]) -> State:
+    """A plain view of this trace as the common view again."""
+    return view_again(plain, order=trace.order, tie=trace.tie, relend=trace.relend)
+
+
 # -- from an explored scenario -----------------------------------------------------------------------------------
 
 
@@ -249,7 +275,7 @@ def _step(
     reply = reply or (None if call is None else call.reply)
     made = None if call is None or reply is None else made_call(call.verb, call.args, reply)
     moment = _moment(workload, after, None if reply is None else reply.snapshot)
-    return Step(action, _event(workload, before, action, after, reply), made, moment)
+    return Step(action, step_event(workload, before, action, after, reply), made, moment)
 
 
 _PROGRESS = {IDLE: "idle", ASKED: "asked", ENDED: "ended"}
@@ -367,144 +393,6 @@ def made_call(verb: str, args: Sequence[Any], reply: Reply) -> MadeCall:
         reply.declined,
         None if reply.raised is None else f"{type(reply.raised).__name__}: {reply.raised}",
         tuple(reply.held),
-    )
-
-
-# -- in words ----------------------------------------------------------------------------------------------------
-
-_OF_RULES = {
-    "give_back": "{} waits and gives its slot back",
-    "retake": "{} has waited and asks for a slot again",
-    "help": "{} waits, and its worker helps",
-}
-
-
-def _event(workload: Workload, before: WorkloadState, action: Action, after: WorkloadState, reply: Reply | None) -> str:
-    """One action in words, and what it led to."""
-    call = workload.call_of(before, action)
-    verb, run = action[0], action[1]
-    if verb == "resize":
-        said = f"cap := {run}"
-    elif verb in ("ask", "ask late"):
-        assert call is not None
-        entered = call.verb == "enter"
-        parent = call.args[3] if entered else call.args[1]
-        said = (f"enter {run} of {call.args[1]}" if entered and call.args[1] else f"ask {run}") + (
-            f" under {parent}" if parent else " late, without a parent" if verb == "ask late" else ""
-        )
-    elif verb == "finish early":
-        said = f"finish {run} early"
-    elif verb == "fail":
-        said = f"{run} fails and ends"
-    elif verb == "cancel":
-        known = workload.calls.runs[before.pool].get(run)
-        phase = "waiting" if known is None or known.phase == "waiting" else "in flight"
-        said = f"cancel {run} ({'granted, not resumed' if workload.granted_not_resumed(before, run) else phase})"
-    elif verb == "raise":
-        said = f"{run} raises and ends"
-    elif verb in ("set", "take", "drop"):
-        said = f"{run} {verb}s {action[2]}"
-    else:
-        said = _OF_RULES.get(verb, f"{verb} {{}}").format(run)
-    if call is None or reply is None:
-        return said + _locked(workload, before, action, after)
-    return call_event(said, call.verb, run, reply)
-
-
-_CAME_TO = {
-    "answered": "the memo answers it, and it is over",
-    "works": "works",
-    "asks": "not answered: drops the permit and asks for a slot",
-}
-
-
-def call_event(said: str, verb: str, run: Any, reply: Reply) -> str:
-    """A call in words, and what it led to."""
-    if reply.raised is not None:
-        return f"{said} -> {type(reply.raised).__name__}: {reply.raised}"
-    if reply.refused is not None:
-        return f"{said} -> refused: {reply.refused}"
-    if reply.declined is not None:
-        return f"{said} -> declined: {reply.declined}"
-    if verb == "new":
-        return f"{said} -> is made"
-    target = {known.run: known for known in reply.snapshot.runs}
-    below = {above: run for stack in getattr(reply.snapshot, "stacks", ()) for run, above in pairwise(stack)}
-    told = []
-    for got, token in reply.granted:
-        if got in below:
-            told.append(f"{got} admitted, on top of {below[got]}")
-            continue
-        lender = target[got].parent if got in target else None
-        told.append(f"{got} admitted {f'on loan from {lender}' if token == 'loan' else 'on a pool slot'}")
-    for turned in reply.relent:
-        lender = target[turned].parent if turned in target else None
-        told.append(f"{turned} goes on, on loan from {lender}; its pool slot comes back")
-    if reply.came_to is not None:
-        told.insert(0, _CAME_TO[reply.came_to])
-    if not told and verb in ("ask", "try_ask", "retake", "enter"):
-        queues = verb == "enter" and run not in target and run not in reply.handed
-        told.append("nothing is granted" if verb == "try_ask" else "queues on the permit" if queues else "waits")
-    told += [f"{one} is handed the permit" for one in reply.handed]
-    parked = target.get(run) if verb in ("finish", "cancel") else None
-    if parked is not None and parked.phase == "parked":
-        told.append(f"parked: its slot stays with {'what runs on it' if below else 'its borrower'}")
-    return said + (f" -> {'; '.join(told)}" if told else "")
-
-
-def _locked(workload: Workload, before: WorkloadState, action: Action, after: WorkloadState) -> str:
-    if action[0] not in ("take", "drop"):
-        return ""
-    index = workload.scenario.index[action[1]]
-    for (_, old), (inside, new) in zip(before.locks, after.locks, strict=True):
-        if index in new and index not in old:
-            return " -> queues"
-        came = [workload.names[run] for run in old if run in inside]
-        if came:
-            return f" -> {came[0]} is in"
-    return ""
-
-
-def plain_view(snapshot: Any, index: Mapping[str, int]) -> dict[str, Any]:
-    """A view as plain data, in the form of the port protocol, runs in the order of the index."""
-    state: State = view(snapshot)
-
-    def place(run: Run) -> tuple[int, str]:
-        return index.get(run.run, len(index)), run.run
-
-    stacks = getattr(snapshot, "stacks", None)
-    more = {} if stacks is None else {"stacks": [list(stack) for stack in stacks]}
-    return {
-        "cap": state.cap,
-        "taken": state.taken,
-        "runs": {
-            run.run: {
-                "phase": run.phase,
-                "token": run.token,
-                "lent": run.lent,
-                "level": run.level,
-                "parent": run.parent,
-                "job": list(run.job),
-            }
-            for run in sorted(state.runs, key=place)
-        },
-        "waiting": list(state.waiting),
-        "children": {parent: list(children) for parent, children in sorted(state.children)},
-        "lines": [{"node": list(node), "line": list(line)} for node, line in sorted(state.lines)],
-        **more,
-    }
-
-
-def state_of(trace: Trace, view: Mapping[str, Any]) -> State:
-    """A plain view of this trace as the common view again."""
-    return State(
-        view["cap"],
-        view["taken"],
-        frozenset(Run(run=name, **{**run, "job": tuple(run["job"])}) for name, run in view["runs"].items()),
-        tuple(view["waiting"]),
-        frozenset((parent, tuple(children)) for parent, children in view["children"].items()),
-        frozenset((tuple(line["node"]), tuple(line["line"])) for line in view["lines"]),
-        trace.order,
-        trace.tie,
-        trace.relend,
+        tuple(reply.handed),
+        reply.came_to,
     )

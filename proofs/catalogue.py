@@ -10,7 +10,8 @@ from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.logic import FALSE
 from slotcheck.proofs.obligation import Obligation, inductive, keeps
 from slotcheck.proofs.order import order_obligations
-from slotcheck.proofs.permit import permit_obligations
+from slotcheck.proofs.permit import permit_order
+from slotcheck.proofs.permit_deadlock import no_deadlock_with_permits
 from slotcheck.proofs.relation import ACTIONS
 
 __all__ = ["consequences", "needs", "obligations", "possibilities"]
@@ -19,7 +20,7 @@ __all__ = ["consequences", "needs", "obligations", "possibilities"]
 @cache
 def obligations() -> Mapping[str, Obligation]:
     """What is to be proved, by name: the invariant, what follows from it, the order, the permits."""
-    made = [*inductive(), *claims(), *order_obligations(), *permit_obligations()]
+    made = [*inductive(), *claims(), *order_obligations(), *permit_order(), *no_deadlock_with_permits()]
     found = {obligation.name: obligation for obligation in made}
     if len(found) != len(made):
         raise AssertionError("two obligations of one name")

@@ -14,7 +14,8 @@ from slotcheck.proofs.action import Action
 from slotcheck.proofs.claims import INVARIANT
 from slotcheck.proofs.existence import Existence
 from slotcheck.proofs.logic import TRUE, all_of, each, implies, ite, number, same, some, variable, without
-from slotcheck.proofs.permit import ABOVE, COMPONENT, PERMITS, STUCK, acyclic, holds_permit
+from slotcheck.proofs.permit import COMPONENT, holds_permit
+from slotcheck.proofs.permit_deadlock import ABOVE, PERMITS, STUCK, acyclic
 from slotcheck.proofs.relation import ACTIONS, INIT
 from slotcheck.proofs.vocabulary import (
     RUN,

@@ -3,6 +3,8 @@
 ``Job`` stands for the children of one node, however many there are. A job here *stands* in the line of its node while a
 run waits at or below it. One of them, ``mine``, has begun to wait and holds nothing. The claim: until it is served or
 holds something, each sibling is served at most once before it, and only those that stood in the line before it are.
+With the tie-break `oldest` to stand before is to have the older run waiting, and only the first half of the argument is
+left (`overtaker-stands-before`): whoever is served before mine has waited longer.
 
 For a job deep in the tree the claim is used at every node on the way down from the root, each time for the child on
 that way: that is why its ancestors must hold nothing either. What happens to slots, runs and loans is left open: any
@@ -176,6 +178,13 @@ def order_obligations(actions: Mapping[str, Action] = ORDER_ACTIONS) -> Iterator
         "among the siblings with a waiting run none holds less than the chosen one",
         {**line, **picked},
         each(J)(implies(stands(J), at_most(held(T), held(J)))),
+        (T,),
+    )
+    yield Obligation(
+        "FewestHeldFirst/overtaker-stands-before",
+        "who is served while mine waits and holds nothing holds nothing too, and stands before mine",
+        {**line, **picked, **_NOT_MINE, "MineWaits": ORDER_CONJUNCTS["MineWaits"].formula},
+        ahead(T, mine) & same(held(T), number(0)),
         (T,),
     )
     other = {f"{name} (the other)": _said_of_other(formula) for name, formula in picked.items()}

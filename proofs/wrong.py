@@ -13,11 +13,20 @@ from dataclasses import dataclass, replace
 from slotcheck.proofs.action import Action
 from slotcheck.proofs.claims import claims
 from slotcheck.proofs.invariant import CONJUNCTS
-from slotcheck.proofs.logic import Expr, Sort, Symbol, at_most, each, implies, ite, plus, same
+from slotcheck.proofs.logic import Expr, Sort, Symbol, any_of, at_most, each, implies, ite, less, plus, same
 from slotcheck.proofs.obligation import Obligation, keeps
 from slotcheck.proofs.order import JOB, ORDER_ACTIONS, held, order_obligations, stands
 from slotcheck.proofs.order import ahead as line_ahead
-from slotcheck.proofs.permit import COMPONENT, PERMIT_ACTIONS, holds_permit, permit_order
+from slotcheck.proofs.permit import (
+    COMPONENT,
+    KEY,
+    PERMIT_ACTIONS,
+    component,
+    holds_permit,
+    permit_order,
+    stored,
+    working,
+)
 from slotcheck.proofs.relation import ACTIONS, forgets
 from slotcheck.proofs.vocabulary import (
     RUN,
@@ -35,9 +44,9 @@ __all__ = ["SIZES", "WRONG", "Wrong"]
 
 #: Finite instances to look for a counterexample in: a few runs, two slots.
 SIZES: tuple[Mapping[Sort, int], ...] = (
-    {RUN: 3, SLOT: 2, JOB: 3, COMPONENT: 2},
-    {RUN: 4, SLOT: 2, JOB: 4, COMPONENT: 2},
-    {RUN: 5, SLOT: 3, JOB: 5, COMPONENT: 2},
+    {RUN: 3, SLOT: 2, JOB: 3, COMPONENT: 2, KEY: 2},
+    {RUN: 4, SLOT: 2, JOB: 4, COMPONENT: 2, KEY: 2},
+    {RUN: 5, SLOT: 3, JOB: 5, COMPONENT: 2, KEY: 2},
 )
 
 
@@ -270,6 +279,21 @@ def _wrong() -> Iterable[Wrong]:
         served.lacking("it has the least (held, place)", **{"it holds least": least}),
         "OvertakenOnce/served-others-wait/PassedAtMostOnce",
     )
+    last = each(sibling)(
+        implies(
+            stands(sibling),
+            any_of(
+                less(held(job), held(sibling)),
+                same(held(job), held(sibling)) & any_of(same(job, sibling), line_ahead(sibling, job)),
+            ),
+        )
+    )
+    yield Wrong(
+        "newest-first",
+        "of the jobs that hold least the last in line is served: with `oldest`, the one that came last",
+        served.lacking("it has the least (held, place)", **{"it has the least (held, last place)": last}),
+        "FewestHeldFirst/overtaker-stands-before",
+    )
     dropping = PERMIT_ACTIONS["asks-drops"]
     yield Wrong(
         "asks-with-permit",
@@ -282,6 +306,32 @@ def _wrong() -> Iterable[Wrong]:
         "a permit that is dropped while a run queues goes to nobody",
         PERMIT_ACTIONS["ends-drops"].lacking("nobody is queued on this permit"),
         "Permit/ends-drops/NoPermitLost",
+    )
+    works, ends, cancelled = (PERMIT_ACTIONS[name] for name in ("works", "ends-drops", "cancelled-drops"))
+    yield Wrong(
+        "skips-memo",
+        "a holder does not look at the memo: it does again what is done",
+        works.lacking("the memo does not answer it"),
+        "Permit/works/NoDoubleWork",
+    )
+    yield Wrong(
+        "works-without-slot",
+        "a holder without a slot works at once, since it has the permit",
+        works.lacking("it has a slot"),
+        "Permit/works/WorksUnderPermit",
+    )
+    (place,) = stored.variables
+    yield Wrong(
+        "stores-on-failure",
+        "a body that fails stores its key all the same",
+        replace(ends, updates={**ends.updates, stored: stored(place) | same(place, component(ends.parameters[0]))}),
+        "Permit/ends-drops/MemoTrue",
+    )
+    yield Wrong(
+        "cancel-leaves-body",
+        "a cancelled holder drops the permit, and its body goes on",
+        replace(cancelled, updates=_but(cancelled, working)),
+        "Permit/cancelled-drops/WorksUnderPermit",
     )
 
 

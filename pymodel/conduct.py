@@ -83,7 +83,8 @@ class ConductedBodies(Bodies):
         at = self.scenario.index[action[1]]
         if action[0] == "ask":
             parent = self.parents[at]
-            return None if parent is None or self.scenario.runs[at].late else parent
+            spec = self.scenario.runs[at]
+            return None if parent is None or spec.late or spec.live else parent
         return at if state.progress[at] >= RESUMED else None
 
     def _waits_for_a_run(self, state: WorkloadState, known: Known, at: int) -> bool:

@@ -37,11 +37,12 @@ class PermitBodies(Bodies):
         return "enter", spec.name, spec.component, spec.key, above, job, told
 
     def may_resume(self, state: WorkloadState, known: Known, at: int) -> bool:
-        """A run of a component goes on once it was handed its permit."""
-        component = self.scenario.runs[at].component
+        """A run of a component goes on once it was handed its permit, unless it waits for a slot all the same."""
+        component, name = self.scenario.runs[at].component, self.names[at]
         if component is None:
             return super().may_resume(state, known, at)
-        return self._holder(state, component) == self.names[at]
+        waits = name in known and known[name].phase == "waiting"
+        return self._holder(state, component) == name and not waits
 
     def resumed(self, call: Call) -> int:
         """The progress of a run after its call to resume."""

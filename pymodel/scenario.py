@@ -124,7 +124,9 @@ class Scenario:
 
     @cached_property
     def levels(self) -> int:
-        """The number of levels of the highest tree."""
+        """The number of levels of the highest tree, or a number that they cannot exceed."""
+        if not self.lent_from_above:
+            return len(self.runs)
         level: dict[str | None, int] = {None: 0}
         for run in self.mounted:  # parents stand before their children
             level[run.name] = level[run.parent] + 1
@@ -141,8 +143,23 @@ class Scenario:
 
     @cached_property
     def mounted(self) -> tuple[RunSpec, ...]:
-        """The runs below those that mounted them: whoever lends to a run is above it here."""
+        """The runs below those that mounted them."""
         return tuple(run if run.mounter is None else replace(run, parent=run.mounter) for run in self.runs)
+
+    @cached_property
+    def lent_from_above(self) -> bool:
+        """Whether whoever may lend to a live run is above it in `mounted`: not one that waits for it from elsewhere."""
+        parents = {run.name: run.parent for run in self.mounted}
+        for run in self.runs:
+            if run.live == "waiter":
+                above, at = [], parents[run.name]
+                while at is not None:
+                    above.append(at)
+                    at = parents[at]
+                waiting = (Op("wait", run.name), Op("await", run.name))
+                if any(op in waiting for other in self.runs if other.name not in above for op in other.body or ()):
+                    return False
+        return True
 
     @cached_property
     def lineage(self) -> Mapping[str, tuple[str, ...]]:

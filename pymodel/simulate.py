@@ -54,8 +54,10 @@ def simulate(scenario: Scenario, pool: SimulatedPool, conduct: Conduct | None = 
         conduct: what the pool's rule makes a run do besides its body's steps.
 
     Raises:
-        ValueError: the scenario has a script.
+        ValueError: the scenario has a script, components or live runs.
     """
+    if scenario.permits or any(run.live for run in scenario.runs):
+        raise ValueError(f"{scenario.name} has components or live runs, which a simulation knows nothing of")
     if scenario.script:
         raise ValueError(f"{scenario.name} has a script, which fixes an order and not times; it cannot be simulated")
     return _Player(scenario, pool, conduct or Conduct()).play()

@@ -23,6 +23,7 @@ from typing import Any
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE, RESUMED, Action, Bodies, Locks, Wait, WorkloadState
 from slotcheck.pymodel.conduct import ConductedBodies
 from slotcheck.pymodel.permits import PermitBodies
+from slotcheck.pymodel.rules.order import names_jobs
 from slotcheck.pymodel.scenario import Act, Scenario
 from slotcheck.pymodel.subject import Call, Calls
 from slotcheck.pymodel.symmetry import ForestSymmetry
@@ -64,7 +65,9 @@ class Workload:
         self.cap = cap
         self.relend = relend
         self.calls = calls
-        self._resume_at_grant = resume_at_grant
+        self._resume_at_grant = resume_at_grant and not scenario.permits  # there a grant lets nobody go on
+        #: The order that the subject's pools are made with.
+        self.order: str = getattr(calls.subject.initial(cap, relend=relend), "order", "")
         conduct = getattr(calls.subject, "conduct", None)
         self._permits = PermitBodies(scenario, calls) if scenario.permits else None
         self.bodies = self._permits or (
@@ -78,7 +81,8 @@ class Workload:
         self._caps = [act.cap for act in acts if act.verb == "resize"]
         self._script_next: list[Act | None] = [*scenario.script, None]
         self._scripted = [{_step(act) for act in scenario.script[turn:]} for turn in range(len(scenario.script) + 1)]
-        forest = ForestSymmetry(self.parents, [""] * len(self.names)) if symmetry and _exchangeable(scenario) else None
+        symmetry = symmetry and _exchangeable(scenario) and not names_jobs(self.order)
+        forest = ForestSymmetry(self.parents, [""] * len(self.names)) if symmetry else None
         self.merges = forest is not None and forest.size > 1  # else there is nothing to merge
         self._symmetry = forest if self.merges else None
         self._seen: list[list[int] | None] = []

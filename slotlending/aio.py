@@ -428,8 +428,17 @@ class Pool:
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    def _asked(self, run: Run, name: str | None, parent: Parent, job: Job | None, *, wait: bool = True) -> bool:
-        """Ask the core. Whether the run is admitted; where it waits instead, `_admitted` must come next."""
+    def _asked(
+        self,
+        run: Run,
+        name: str | None,
+        parent: Parent,
+        job: Job | None,
+        *,
+        wait: bool = True,
+        ask: Callable[[Run, Run | None, Job | None], Any] | None = None,
+    ) -> bool:
+        """Ask the core, or as ``ask`` does. Whether the run is admitted; else `_admitted` must come next."""
         try:
             task = current_task()
         except RuntimeError:
@@ -449,10 +458,10 @@ class Pool:
             lender = parent
             if lender is not None and lender._pool is not self:
                 raise ParentNotInFlight(lender, f"parent {lender!r} is a run of {lender._pool!r}, not of {self!r}")
-        granted = (self._core.ask if wait else self._core.try_ask)(run, lender, job).granted
+        granted = (ask or (self._core.ask if wait else self._core.try_ask))(run, lender, job).granted
         if job is not None:
             run._job = job
-        if lender is not None and (granted or wait):
+        if lender is not None and (granted or wait) and ask is None:
             state = self._states[run]
             run._level, run._job = state.level, state.job
         return len(granted) == 1

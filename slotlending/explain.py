@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from slotlending.other_orders import share_of
 from slotlending.snapshot import IN_FLIGHT, LOAN, PARKED, POOL, Snapshot
 
 _SHOWN = 8  # of the runs that hold slots, in a sentence for people; the fields have them all
@@ -104,8 +105,9 @@ class _View:
         self.snapshot = snapshot
         self.states = {state.run: state for state in snapshot.runs}
         self.borrowers = {state.parent: state.run for state in snapshot.runs if state.token == LOAN}
-        heads = [state.run for state in snapshot.runs if state.token == POOL]
-        self.holders = tuple(_in_order(self.tip(run) for run in heads)) if snapshot.waiting else ()
+        self.heads = [state.run for state in snapshot.runs if state.token == POOL]
+        self.holders = tuple(_in_order(self.tip(run) for run in self.heads)) if snapshot.waiting else ()
+        self.share = share_of(snapshot.order)
 
     def tip(self, run: Hashable) -> Hashable:
         """The run itself, or where it has finished the run in flight that its slot stayed with."""
@@ -119,7 +121,13 @@ class _View:
         if parent is not None and self.states[parent].phase != IN_FLIGHT:
             parent = None
         lent_to = self.tip(self.borrowers[parent]) if parent in self.borrowers else None
-        return SlotWait(run, parent, lent_to, self.holders, self.snapshot.taken <= self.snapshot.cap)
+        holders = self.holders
+        if self.share is not None:
+            job = self.states[run].job
+            of_job = [head for head in self.heads if self.states[head].job == job]
+            if len(of_job) >= self.share:  # no other job's slot is of any use to it
+                holders = tuple(_in_order(self.tip(head) for head in of_job))
+        return SlotWait(run, parent, lent_to, holders, self.snapshot.taken <= self.snapshot.cap)
 
     def relends(self) -> frozenset[Hashable]:
         """The runs whose end makes a lender relend (R13), so that a pool slot comes back."""

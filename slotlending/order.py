@@ -4,9 +4,9 @@ An order answers one question, ``pick``, and is told of everything that its answ
 (``join``), who stops (``leave``, with or without a pool slot), and which job a pool slot is charged to or uncharged
 from. It knows no loans, parents or caps.
 
-Two orders ship. `Fifo` serves the run that has waited longest. `FewestHeldFirst`, the default, goes from the root of
-the job tree down, at each node to the child that has the least ``(held, place)`` among those with a run waiting at or
-below them, and inside a leaf job to the run that has waited longest. The tie-break gives the place:
+`Fifo` serves the run that has waited longest. `FewestHeldFirst`, the default, goes from the root of the job tree down,
+at each node to the child that has the least ``(held, place)`` among those with a run waiting at or below them, and
+inside a leaf job to the run that has waited longest. The tie-break gives the place:
 
 ``served``
     the children with a waiting run stand in a line: join at the end when the first run starts to wait, go to the end
@@ -15,6 +15,8 @@ below them, and inside a leaf job to the run that has waited longest. The tie-br
     the arrival of the longest-waiting run at or below. With as many busy jobs as slots it falls back to first come,
     first served: a job whose only slot came back holds nothing again and has the older backlog.
 
+The other orders of R6, for comparison, are in other_orders.py.
+
 Costs, for a job tree of depth d with j waiting jobs: O(1) for `Fifo`; O(d log j) a call for `FewestHeldFirst`.
 """
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from slotlending.heap import LeastFirst
 from slotlending.jobs import Job, JobNode, JobTree
@@ -31,11 +33,11 @@ __all__ = [
     "FEWEST_HELD",
     "FIFO",
     "OLDEST",
-    "ORDERS",
     "SERVED",
     "TIES",
     "FewestHeldFirst",
     "Fifo",
+    "LeastKeyFirst",
     "Line",
     "Order",
 ]
@@ -44,7 +46,6 @@ __all__ = [
 Line: TypeAlias = tuple[Job, tuple[Hashable, ...]]
 
 FIFO, FEWEST_HELD = "fifo", "fewest_held"
-ORDERS = (FEWEST_HELD, FIFO)
 SERVED, OLDEST = "served", "oldest"
 TIES = (SERVED, OLDEST)
 
@@ -54,20 +55,27 @@ class Order(Protocol):
 
     __slots__ = ()
 
+    #: Whether a job may have to do without a pool slot that is free; only then is `admits` asked.
+    limits: ClassVar[bool] = False
+
+    def admits(self, node: JobNode) -> bool:
+        """Whether the job may take one pool slot more."""
+        return True
+
     def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
         """The run of this job starts to wait. Arrivals grow from call to call."""
 
     def leave(self, run: Hashable, node: JobNode, *, granted: bool) -> None:
         """The run waits no longer; ``granted`` if it got a pool slot (a loan or a cancel moves nobody)."""
 
-    def pick(self) -> Hashable:
-        """The waiter whom the next pool slot goes to. Somebody waits."""
+    def pick(self) -> Hashable | None:
+        """The waiter whom the next pool slot goes to; None if none of them may take one. Somebody waits."""
 
     def charge(self, node: JobNode, slots: int) -> None:
         """The job takes this many pool slots more (-1: one fewer)."""
 
     def lines(self) -> Iterable[Line]:
-        """The line of every node that has one (`served` only; the other orders are told by the arrivals alone)."""
+        """The line of every node that has one; an order that needs none is told by the arrivals alone."""
 
     def restore(self, waiting: Sequence[tuple[Hashable, JobNode]], lines: Iterable[Line]) -> None:
         """These runs wait, arrived as 1, 2, ..., and stand in these lines. Nobody has joined before."""
@@ -100,12 +108,12 @@ class Fifo(Order):
         self._queue = OrderedDict.fromkeys(run for run, _ in waiting)
 
 
-class FewestHeldFirst(Order):
-    """Fewest held first over the tree of jobs, with either tie-break.
+class LeastKeyFirst(Order):
+    """From the root of the job tree down, at each node the child of least key; with either way to give a place.
 
-    Kept true between calls: a node stands in its parent's line iff a run waits at or below it, under the key
-    ``(held, place)``; under `oldest` it stands in its parent's ages too, under ``place``. Only nodes with a waiting
-    run below have a line, and only leaf jobs with one have a queue: their runs, with their arrivals, by arrival.
+    Kept true between calls: a node stands in its parent's line iff a run waits at or below it, under its key; under
+    `oldest` it stands in its parent's ages too, under ``place``. Only nodes with a waiting run below have a line, and
+    only leaf jobs with one have a queue: their runs, with their arrivals, by arrival.
     """
 
     __slots__ = ("_ages", "_lines", "_oldest", "_places", "_queues", "_tree")
@@ -117,6 +125,10 @@ class FewestHeldFirst(Order):
         self._queues: dict[JobNode, OrderedDict[Hashable, int]] = {}
         self._lines: dict[JobNode, LeastFirst[JobNode]] = {}
         self._ages: dict[JobNode, LeastFirst[JobNode]] = {}
+
+    def _key(self, node: JobNode) -> Any:
+        """What the least of decides; different for siblings, as their places are."""
+        raise NotImplementedError
 
     def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
         queue = self._queues.get(node)
@@ -168,7 +180,7 @@ class FewestHeldFirst(Order):
         while up is not None:
             node.held += slots
             if node.waiting:
-                self._lines[up].set(node, (node.held, node.place))
+                self._lines[up].set(node, self._key(node))
             node, up = up, up.up
 
     def lines(self) -> Iterable[Line]:
@@ -201,7 +213,7 @@ class FewestHeldFirst(Order):
                 self._places += 1
                 node = self._tree.nodes[(*path, name)]
                 node.place = self._places
-                line.append((node, (node.held, node.place)))
+                line.append((node, self._key(node)))
             self._lines[up] = LeastFirst(line)
 
     def _stand(self, up: JobNode, node: JobNode) -> None:
@@ -209,7 +221,7 @@ class FewestHeldFirst(Order):
         line = self._lines.get(up)
         if line is None:
             line = self._lines[up] = LeastFirst()
-        line.set(node, (node.held, node.place))
+        line.set(node, self._key(node))
         if self._oldest:
             ages = self._ages.get(up)
             if ages is None:
@@ -223,6 +235,15 @@ class FewestHeldFirst(Order):
             line.discard(node)
             if not line:
                 del lines[up]
+
+
+class FewestHeldFirst(LeastKeyFirst):
+    """Fewest held first over the tree of jobs, with either tie-break."""
+
+    __slots__ = ()
+
+    def _key(self, node: JobNode) -> Any:
+        return node.held, node.place
 
 
 def _place(node: JobNode) -> int:

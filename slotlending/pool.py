@@ -51,7 +51,8 @@ from typing import Any, NamedTuple
 from slotlending.errors import BadCap, NotAdmitted, NotKnown, ParentNotInFlight, RunKnown
 from slotlending.explain import Explanation, Waits, explain
 from slotlending.jobs import Job, JobNode, JobTree
-from slotlending.order import FEWEST_HELD, FIFO, ORDERS, SERVED, TIES, FewestHeldFirst, Fifo, Line, Order
+from slotlending.order import FEWEST_HELD, SERVED, TIES, Line
+from slotlending.other_orders import order_of
 from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, RunState, Snapshot
 
 __all__ = ["Pool", "Statistics"]
@@ -101,13 +102,15 @@ class Pool:
 
     Args:
         cap: how many slots there are, at least 1.
-        order: who gets a freed pool slot: "fewest_held" (first) or "fifo". See order.py.
+        order: who gets a freed pool slot: "fewest_held" (first) or, for comparison, "fifo", "round_robin",
+            "strict_priority:NAME,..." or "fixed_share:N". See order.py and other_orders.py.
         tie: the tie-break of fewest held first: "served" or "oldest".
         relend: whether a slot that comes back to a waiting parent is used again at once (R13).
 
     Raises:
         BadCap: ``cap`` is not an integer >= 1.
-        ValueError: an order or tie-break that does not exist, or a ``relend`` that is not a bool.
+        ValueError: an order or tie-break that does not exist, an order without its parameter, or a ``relend`` that is
+            not a bool.
     """
 
     __slots__ = (
@@ -117,6 +120,7 @@ class Pool:
         "_children",
         "_clock",
         "_jobs",
+        "_limits",
         "_nodes",
         "_order",
         "_parked",
@@ -128,12 +132,11 @@ class Pool:
     )
 
     def __init__(self, cap: int, *, order: str = FEWEST_HELD, tie: str = SERVED, relend: bool = False) -> None:
-        if order not in ORDERS:
-            raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
         if tie not in TIES:
             raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         if not isinstance(relend, bool):
             raise ValueError(f"relend is True or False, not {relend!r}")
+        order_of(order, tie, JobTree())
         _judge_cap(cap)
         self._set_up(cap, order, tie, relend)
 
@@ -156,7 +159,8 @@ class Pool:
         # jobs: it enters when it becomes a parent, or when somebody names a job that begins with its id.
         self._jobs = JobTree()
         self._nodes = self._jobs.nodes
-        self._order: Order = Fifo() if order == FIFO else FewestHeldFirst(self._jobs, tie)
+        self._order = order_of(order, tie, self._jobs)
+        self._limits = self._order.limits
 
     # -- the calls -----------------------------------------------------------------------------------------------
 
@@ -356,7 +360,7 @@ class Pool:
     def _admit(self, run: Hashable, lender: RunState | None, job: Job) -> Answer | None:
         """R2.1 and R2.2: a slot for a new run at once, if there is one."""
         if lender is None:
-            if self._taken >= self._cap:
+            if self._taken >= self._cap or (self._limits and not self._may_take(lender, job)):
                 return None
             token, level, parent = POOL, 1, None
             if len(job) > 1 or job[0] != run or (self._nodes and job in self._nodes):
@@ -364,7 +368,7 @@ class Pool:
         else:
             if not lender.lent:
                 token = LOAN
-            elif self._taken < self._cap:
+            elif self._taken < self._cap and not (self._limits and not self._may_take(lender, job)):
                 token = POOL
             else:
                 return None
@@ -374,6 +378,13 @@ class Pool:
         self._runs[run] = state = _new(RunState, (run, IN_FLIGHT, token, False, level, parent, job))
         self._hand_over(state)
         return _new(Answer, (((run, token),), ()))  # type: ignore[no-any-return]
+
+    def _may_take(self, lender: RunState | None, job: Job) -> bool:
+        """Whether the order lets the job take a pool slot that is free."""
+        if lender is not None:
+            self._node(lender)
+        node = self._nodes.get(job)
+        return node is None or self._order.admits(node)
 
     def _wait(self, run: Hashable, lender: RunState | None, job: Job) -> Answer:
         """R2.3: the run waits in two queues at once."""
@@ -429,7 +440,10 @@ class Pool:
         """Hand out free pool slots to waiters, one by one, the order asked anew for each (R6, R8)."""
         granted = []
         while self._arrivals and self._taken < self._cap:
-            granted.append(self._grant(self._order.pick(), POOL))
+            run = self._order.pick()
+            if run is None:
+                break
+            granted.append(self._grant(run, POOL))
         return Answer(tuple(granted), relent) if granted or relent else _NOTHING
 
     def _unqueue(self, state: RunState, *, granted: bool) -> None:

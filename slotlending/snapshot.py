@@ -48,7 +48,8 @@ class Snapshot(NamedTuple):
     waiting: tuple[Hashable, ...]
     #: For every run that is the parent of runs with a slot: it, and these in order of admission.
     children: frozenset[tuple[Hashable, tuple[Hashable, ...]]]
-    #: Order "fewest_held", tie "served": for every node of the job tree with a waiting run below it, its line.
+    #: Order "fewest_held" with tie "served", and "round_robin": for every node of the job tree with a waiting run below
+    #: it, its line.
     lines: frozenset[Line]
     order: str
     tie: str

@@ -20,7 +20,7 @@ ScenarioOK(s) ==
   /\ s.parent \in Seq(Runs \cup {Nobody})        \* of each run its parent,
   /\ \A r \in DOMAIN s.parent : s.parent[r] < r  \* which comes before it
   /\ s.cap \in Nat \ {0}
-  /\ s.order \in {"fifo", "fewest_held"}         \* R6
+  /\ s.order \in {"fifo", "fewest_held", "round_robin"}      \* R6
   /\ s.tie \in {"served", "oldest"}
   /\ s.jobs \in Seq(Nat)       \* of each node of the tree of jobs the one
   /\ \A n \in DOMAIN s.jobs : s.jobs[n] < n     \* above it; 0 of the root
@@ -30,6 +30,9 @@ ScenarioOK(s) ==
   /\ s.cancel \in BOOLEAN      \* may any run be cancelled at any time,
   /\ s.early \in BOOLEAN       \* finish before its body is through,
   /\ s.late \in BOOLEAN        \* or ask after its parent's end?
+  /\ s.fail \in BOOLEAN        \* or fail once it has begun?
+  /\ s.component \in [DOMAIN s.parent -> Nat]   \* of each run, 0 for none:
+  /\ s.key \in [DOMAIN s.parent -> Nat]    \* what a memo can answer it by
   /\ s.resizes \in Nat         \* at most so many resizes in one behaviour
   /\ s.most \in Nat            \* Most(s.parent, s.cap), found once
 
@@ -72,6 +75,7 @@ MayFinish(r) == progress[r] = "resumed" /\ Through(r)
 
 MayCancel(r) == scenario.cancel /\ progress[r] \in {"asked", "resumed"}
 MayFinishEarly(r) == scenario.early /\ progress[r] = "resumed" /\ ~Through(r)
+MayFail(r) == scenario.fail /\ progress[r] = "resumed"
 MayAskLate(r) ==
   /\ scenario.late
   /\ progress[r] = "idle"

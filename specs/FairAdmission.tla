@@ -24,14 +24,16 @@ LinesMatch ==
     LET line == pool.lines[n]
         those == {k \in JobsBelow(n) : WaitsAt(pool, k)}
     IN /\ Len(line) = Cardinality({line[i] : i \in DOMAIN line})
-       /\ {line[i] : i \in DOMAIN line} = IF Fair /\ Served THEN those ELSE {}
+       /\ {line[i] : i \in DOMAIN line} = IF HasLines THEN those ELSE {}
 
-\* A job that waits and holds nothing is overtaken at most once by each sibling
-\* before it in the line: who is served was before it, and is behind it then;
-\* and nobody comes to stand before it who did not.
+\* A job that waits and holds nothing (in turn: whatever it holds) is overtaken
+\* at most once by each sibling before it in the line: who is served was before
+\* it, and is behind it then; and nobody comes to stand before it who did not.
+Patient(n) == IF Turns THEN WaitsAt(pool, n) ELSE Hungry(n)
 OvertakenOnce ==
-  [][ Fair /\ Served => \A n, k \in Nodes :
-        Siblings(n, k) /\ Hungry(n) /\ Hungry(n)' =>
+  [][ HasLines => \A n, k \in Nodes :
+        Siblings(n, k) /\ Patient(n) /\ Patient(n)'
+          /\ (\A r \in Granted : ~Lies(r, n)) =>
           LET got == {r \in Granted : Lies(r, k)}
           IN /\ got # {} => /\ Cardinality(got) = 1
                             /\ Ahead(pool, k, n) /\ ~Ahead(pool', k, n)
@@ -39,7 +41,7 @@ OvertakenOnce ==
 
 \* With the tie-break oldest: only by runs that have waited longer.
 OvertakenByOlder ==
-  [][ Fair /\ ~Served => \A n, k \in Nodes :
+  [][ Fair /\ ~HasLines => \A n, k \in Nodes :
         Siblings(n, k) /\ Hungry(n) /\ Hungry(n)' =>
           \A i, j \in DOMAIN pool.waiting :
             /\ pool.waiting[i] \in Granted /\ Lies(pool.waiting[i], k)

@@ -18,7 +18,8 @@ With(scenario_, jobs, job, order) ==
 Fifo       == [order |-> "fifo", tie |-> "served"]
 ByServed   == [order |-> "fewest_held", tie |-> "served"]
 ByOldest   == [order |-> "fewest_held", tie |-> "oldest"]
-AllOrders  == {Fifo, ByServed, ByOldest}
+ByTurns    == [order |-> "round_robin", tie |-> "served"]
+AllOrders  == {Fifo, ByServed, ByOldest, ByTurns}
 FairOrders == {ByServed, ByOldest}
 
 \* Of scenarios (a tree, its jobs, the job of each run) all variants.

@@ -12,6 +12,7 @@ MCWatched == 4
 ByServed == [order |-> "fewest_held", tie |-> "served"]
 ByOldest == [order |-> "fewest_held", tie |-> "oldest"]
 ByFifo   == [order |-> "fifo", tie |-> "served"]
+ByTurns  == [order |-> "round_robin", tie |-> "served"]
 
 Roots(jobs, job, cap, order) ==
   [Scenario([r \in DOMAIN job |-> 0], cap, FALSE, Plain) EXCEPT
@@ -34,5 +35,6 @@ MCSpareScenarios  == {Roots(Two, <<2, 2, 2, 3>>, 2, ByOldest)}
 
 \* Job 3 holds a slot and has another run waiting; job 2 streams.
 MCHolderScenarios == {Roots(Two, <<2, 2, 3, 3>>, 2, ByServed)}
+MCTurnsScenarios  == {Roots(Two, <<2, 2, 3, 3>>, 2, ByTurns)}
 MCNoStreams == {}
 =============================================================================

@@ -23,7 +23,8 @@ ThreeRoots  == <<0, 0, 0>>
 ThreeRoots5 == <<0, 1, 0, 3, 0>>
 ThreeChains == <<0, 1, 0, 3, 0, 5>>
 
-Plain       == [cancel |-> FALSE, early |-> FALSE, late |-> FALSE, resizes |-> 0]
+Plain       == [cancel |-> FALSE, early |-> FALSE, late |-> FALSE, fail |-> FALSE,
+                resizes |-> 0]
 WithCancel  == [Plain EXCEPT !.cancel = TRUE]
 WithEarly   == [Plain EXCEPT !.early = TRUE, !.late = TRUE]
 WithAll     == [WithEarly EXCEPT !.cancel = TRUE]
@@ -43,7 +44,9 @@ Scenario(tree, cap, relend, acts) ==
   [parent |-> tree, cap |-> cap, order |-> "fifo", tie |-> "served",
    jobs |-> OwnJobs(tree), job |-> OwnJob(tree), relend |-> relend,
    cancel |-> acts.cancel, early |-> acts.early, late |-> acts.late,
-   resizes |-> acts.resizes, most |-> Most(tree, cap)]
+   fail |-> acts.fail, component |-> [r \in DOMAIN tree |-> 0],
+   key |-> [r \in DOMAIN tree |-> 0], resizes |-> acts.resizes,
+   most |-> Most(tree, cap)]
 
 Family(trees, caps, relend, acts) ==
   {Scenario(tree, cap, on, acts) : tree \in trees, cap \in caps, on \in relend}

@@ -4,9 +4,10 @@
 (* are switches of the scenario.  First come, first served looks at the    *)
 (* queue alone; fewest held first goes down the tree of jobs, at each node *)
 (* to the child that has the least (held, place) among those with a run    *)
-(* waiting at or below it.  Nodes are numbered, Root first; what each      *)
-(* holds and the line at each are kept from step to step, as a pool that   *)
-(* is not to count anew at every grant must keep them.                     *)
+(* waiting at or below it; round-robin to the first in the line, whatever  *)
+(* it holds.  Nodes are numbered, Root first; what each holds and the line *)
+(* at each are kept from step to step, as a pool that is not to count anew *)
+(* at every grant must keep them.                                          *)
 (***************************************************************************)
 EXTENDS Bodies
 
@@ -20,7 +21,8 @@ Way(n) == IF n = Root THEN {} ELSE {n} \cup Way(JobAbove(n))
 
 Lies(r, n) == n \in Way(scenario.job[r])             \* at or below the node
 Fair == scenario.order = "fewest_held"
-Served == scenario.tie = "served"
+Turns == scenario.order = "round_robin"
+HasLines == Turns \/ (Fair /\ scenario.tie = "served")
 
 -----------------------------------------------------------------------------
 \* From the pool p to the next: fields waiting, taken, held and lines.
@@ -38,7 +40,7 @@ WaitsAt(p, n) == \E i \in DOMAIN p.waiting : Lies(p.waiting[i], n)
 
 \* The lines at the nodes above r's job, when p is but for them what follows.
 Lined(p, r, Line(_, _)) ==
-  IF ~(Fair /\ Served) THEN p
+  IF ~HasLines THEN p
   ELSE [p EXCEPT !.lines = [n \in Nodes |->
          LET own == JobsBelow(n) \cap Way(scenario.job[r])
          IN IF own = {} THEN @[n]
@@ -62,17 +64,21 @@ First(seq, Test(_)) == CHOOSE i \in DOMAIN seq :
 Place(p, n) ==
   LET IsIt(k) == k = n
       LiesThere(r) == Lies(r, n)
-  IN IF Served THEN First(p.lines[JobAbove(n)], IsIt)
+  IN IF HasLines THEN First(p.lines[JobAbove(n)], IsIt)
      ELSE First(p.waiting, LiesThere)
+
+Rank(held, n) == IF Turns THEN 0 ELSE held[n]      \* what counts first
 
 RECURSIVE PickBelow(_, _)
 PickBelow(p, n) ==
   LET jobs == {k \in JobsBelow(n) : WaitsAt(p, k)}
-      Before(k, m) == \/ p.held[k] < p.held[m]
-                      \/ p.held[k] = p.held[m] /\ Place(p, k) <= Place(p, m)
+      Before(k, m) ==
+        \/ Rank(p.held, k) < Rank(p.held, m)
+        \/ Rank(p.held, k) = Rank(p.held, m) /\ Place(p, k) <= Place(p, m)
       Mine(r) == scenario.job[r] = n
   IN IF jobs = {} THEN p.waiting[First(p.waiting, Mine)]
      ELSE PickBelow(p, CHOOSE k \in jobs : \A m \in jobs : Before(k, m))
 
-Pick(p) == IF Fair THEN PickBelow(p, Root) ELSE Head(p.waiting)
+Pick(p) ==
+  IF Fair \/ Turns THEN PickBelow(p, Root) ELSE Head(p.waiting)
 =============================================================================

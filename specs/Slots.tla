@@ -146,11 +146,12 @@ CapRespected ==
 
 \* R6, said of a step: who got pool slots that waited for them.  First come,
 \* first served: none got one past a run that has waited longer and waits on.
-\* Fewest held first: all the way down, the first of them was of a job that
-\* holds less than its siblings, or as little and stands before them.
+\* Else: all the way down, the first of them was of a job that holds less than
+\* its siblings (in turn: whatever they hold), or as little and stands before.
 Granted == Waiting \cap Heads'
 Rightly(r) ==
-  LET Holds(n) == Cardinality({x \in Heads' \ Granted : Lies(x, n)})
+  LET held == [n \in Nodes |-> Cardinality({x \in Heads' \ Granted : Lies(x, n)})]
+      Holds(n) == Rank(held, n)
   IN /\ \A n \in Way(scenario.job[r]), k \in Nodes :
           k # n /\ k \in JobsBelow(JobAbove(n)) /\ WaitsAt(pool, k) =>
             \/ Holds(n) < Holds(k)
@@ -160,7 +161,7 @@ Rightly(r) ==
             scenario.job[pool.waiting[m]] # scenario.job[r]
 
 FewestHeldFirst ==
-  [][ IF Fair THEN Granted # {} => \E r \in Granted : Rightly(r)
+  [][ IF Fair \/ Turns THEN Granted # {} => \E r \in Granted : Rightly(r)
       ELSE \A m, n \in DOMAIN pool.waiting :
              m < n /\ pool.waiting[n] \in Granted =>
                pool.waiting[m] \notin Waiting'

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import cycle
-from typing import Any
 
-import pytest
+from traces import of
 
-from slotcheck.checks.check import check_part, parts_of
 from slotcheck.checks.forms.story import Frame, Story
-from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import resolve_subject, view
 from slotcheck.checks.trace import Trace
-from slotcheck.pymodel.rules import RULES, Help, Outcome
 from slotcheck.pymodel.scenario import RunSpec
 from slotlending import Pool
 
@@ -26,24 +22,7 @@ HOSTILE = [
 
 def violation(subject: str, tree: str, invariant: str, *, cap: int = 1) -> Trace:
     """The trace to this invariant; the tree may be followed by more lines of a scenario."""
-    for part in parts_of([read_scenario(f"cap: {cap}\ntree: {tree}", "here")]):
-        for trace in check_part(part, resolve_subject(subject)).traces:
-            if trace.invariant == invariant:
-                return trace
-    raise AssertionError(f"{subject} does not violate {invariant} in {tree}")
-
-
-class HelpsNobody(Help):
-    """A worker that waits goes on looking for work, and takes none."""
-
-    def help(self, state: Any, run: str) -> Outcome:
-        return Outcome(state, (), ())
-
-
-def livelock(monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """A trace that goes round for ever."""
-    monkeypatch.setitem(RULES, "help", HelpsNobody())
-    return violation("rule:help", "r(a)", "AllFinish")
+    return of(f"cap: {cap}\ntree: {tree}", resolve_subject(subject), invariant)
 
 
 def frames(count: int, forest: Sequence[RunSpec], cap: int) -> Iterator[Frame]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotcheck.checks import bench_aio
+from slotcheck.checks import bench_aio, bench_orders
 from slotcheck.checks.bench import SIZES, Exploration, bench, tree
 from slotcheck.checks.figure import Figure
 from slotcheck.checks.tables import bench_as_json
@@ -67,3 +67,13 @@ def test_a_limiter_that_is_not_installed_is_said_not_to_be_measured(monkeypatch:
     absent_ones = [figure for figure in figures if figure.unit == "not measured: not installed"]
     assert [figure.what.partition(".")[0] for figure in absent_ones] == 2 * ["anyio", "trio"]
     assert all(figure.met is None for figure in absent_ones)
+
+
+def test_a_grant_and_a_simulation_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_orders, "JOBS", (3, 30))
+    monkeypatch.setattr(bench_orders, "_GRANTS", 20)
+    figures = list(bench_orders.bench_orders(rounds=1, runs=2_000))
+    assert [figure.unit for figure in figures] == ["us"] * 2 * 6 + ["s", "MiB"]
+    assert all(figure.value is not None and figure.value > 0 for figure in figures)
+    # 100 jobs of 20 tasks that take 10 to 16 ms, on 1,000 slots: the last of the jobs of 16 ms asks at 97.
+    assert figures[-1].counts["ms_of_virtual_time"] == 113

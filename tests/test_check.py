@@ -16,7 +16,7 @@ from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.report import as_json
 from slotcheck.checks.rows import explore_row
-from slotcheck.checks.scenario import builtin_scenarios, read_scenario
+from slotcheck.checks.scenario import builtin_scenarios, read_scenario, resolve
 from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.pymodel.explore import Limits, Verdict
 from slotcheck.pymodel.scenario import Scenario
@@ -53,10 +53,38 @@ def test_several_processes_say_the_same_to_the_byte(of_pool: Report) -> None:
     assert json.dumps(as_json(again, None)) == json.dumps(as_json(of_pool, None))
 
 
-@pytest.mark.parametrize(("tie", "order"), [("served", "fewest_held"), ("oldest", "fewest_held"), ("served", "fifo")])
+@pytest.mark.parametrize(
+    ("tie", "order"),
+    [
+        ("served", "fewest_held"),
+        ("oldest", "fewest_held"),
+        *(("served", order) for order in ("fifo", "round_robin", "strict_priority:c,b", "fixed_share:1")),
+    ],
+)
 def test_the_pool_holds_under_every_order(order: str, tie: str) -> None:
     forests = [scenario for scenario in generated_scenarios(3) if scenario.name in ("a b c cancel", "a(b) c early")]
     assert check(parts_of(forests), Settings(order=order, tie=tie)).verdict is not Verdict.VIOLATED
+
+
+def test_an_order_that_goes_by_names_lets_no_siblings_be_merged() -> None:
+    (scenario,) = [scenario for scenario in generated_scenarios(3) if scenario.name == "a b c plain"]
+    (part,) = parts_of([scenario], caps=[1], relend=[False])
+    by_name = check_part(part, resolve_subject("pool", order="strict_priority:c,b"))
+    by_turns = check_part(part, resolve_subject("pool", order="round_robin"))
+    assert (by_name.reduced, by_turns.reduced) == (False, True)
+    assert by_turns.states < by_turns.full_states
+    assert by_name.verdict == by_turns.verdict == "holds"
+
+
+def test_jobs_of_two_levels_are_judged_under_every_order() -> None:
+    """A child may belong to another app than its parent: who is charged, and whose turn it is, on every call."""
+    part = parts_of(resolve(["jobs-of-two-apps"]), caps=[2], relend=[True])[0]
+    for order in ("fewest_held", "round_robin", "strict_priority:q,v", "fixed_share:1"):
+        found = check_part(part, resolve_subject("pool", order=order))
+        assert found.verdict == "holds"
+        assert found.judged["FewestHeldFirst"] == found.judged["HeldMatches"] == found.calls > 300
+    wrong = check_part(part, resolve_subject("slotcheck.checks.mutants:DropsJobOfChild"))
+    assert "Lockstep" in {trace.invariant for trace in wrong.traces}
 
 
 def test_hold_deadlocks_with_a_shortest_trace() -> None:

@@ -103,7 +103,10 @@ def test_named_scenarios_alone_are_checked() -> None:
         (("check", "--max-seconds", "nan"), "--max-seconds nan"),
         (("check", "--runs", "100"), "1<=x<=10"),
         (("check", "--subject", "subjects:WithoutRelend", "--runs", "1"), "--relend off"),
-        (("check", "--order", "lifo"), "order is one of fewest_held, fifo, not 'lifo'"),
+        (
+            ("check", "--order", "lifo"),
+            "strict_priority:NAME,..., fixed_share:N, not 'lifo'",
+        ),
         (("mutants", "LendsTwise"), "no mutant 'LendsTwise'; did you mean LendsTwice"),
         (("scenarios", "nothing-like-it"), "nothing-like-it"),
     ],

@@ -94,7 +94,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The long random histories of the pool that ships are the same for every command: play them once."""
 
     def play(subject: ClassSubject, reference: Rule) -> object:
-        assert subject.name == "pool"
+        if subject.name != "pool":
+            return _play(subject, reference)
         assert not subject.options
         if subject.name not in _played:
             _played[subject.name] = _play(subject, reference)

@@ -249,6 +249,22 @@ def test_counts_beyond_their_bound_are_told_in_words() -> None:
     ]
 
 
+def test_a_bound_that_is_broken_though_the_cap_is_not_is_told() -> None:
+    state = RULES["release"].initial(2)
+    for run, parent in (("r", None), ("a", "r"), ("b", "r"), ("c", "r"), ("a1", "a")):
+        state = RULES["release"].ask(state, run, parent, None).state
+    assert (state.cap, state.taken) == (2, 2)
+    svg = drawing(state)
+    assert [text.text for text in of_class(svg, "over")] == ["on level 2 in flight 3 of taken 2, beyond it"]
+    for run in ("b", "c", "a1"):
+        state = RULES["release"].finish(state, run).state
+    assert [text.text for text in of_class(drawing(state), "over")] == [
+        "in flight 2 of 0 = taken 0 x 2 levels, beyond it",
+        "on level 1 in flight 1 of taken 0, beyond it",
+        "on level 2 in flight 1 of taken 0, beyond it",
+    ]
+
+
 def test_text_is_at_least_12_pixels_and_nothing_is_loaded() -> None:
     state, runs = after(WALK, "ask:walk ask:a", 2)
     svg = drawing(state, runs)

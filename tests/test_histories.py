@@ -18,9 +18,15 @@ def of_pool() -> Histories:
     return play_histories(ClassSubject("pool", Pool), LEND)
 
 
+ORDERS = [
+    "fewest_held served", "fewest_held oldest", "fifo", "round_robin", "strict_priority:q,y,p", "fixed_share:1",
+    "fixed_share:2",
+]  # fmt: skip
+
+
 def test_the_pool_follows_the_rules_through_long_lives_under_every_order(of_pool: Histories) -> None:
     assert of_pool.traces == []
-    assert of_pool.orders == ["fewest_held served", "fewest_held oldest", "fifo served"]
+    assert of_pool.orders == ORDERS
     assert of_pool.calls > 10_000
     assert of_pool.refused > 1_000
 
@@ -45,7 +51,7 @@ def test_orders_that_a_class_does_not_take_are_told() -> None:
 
     found = play_histories(ClassSubject("mine", OneOrder), LEND)
     assert found.orders == ["its own"]
-    assert found.orders_not_taken == ["fewest_held served", "fewest_held oldest", "fifo served"]
+    assert found.orders_not_taken == ORDERS
     assert found.traces == []
 
 

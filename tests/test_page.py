@@ -13,7 +13,8 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from stories import HOSTILE, frames, hostile, livelock, violation
+from stories import HOSTILE, frames, hostile, violation
+from traces import going_round
 
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.forms import film
@@ -24,11 +25,12 @@ from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import view
 from slotcheck.checks.trace import state_of
+from slotcheck.pymodel.rules import Run, StackState
 from slotcheck.pymodel.scenario import RunSpec
 from slotlending import Pool
 
 WALK = read_scenario("cap: 1\ntree: walk(a(a1 a2) b(b1 b2) c(c1 c2))", "here").runs
-DEADLOCK = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), replay=["slotcheck replay it"])
+DEADLOCK = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), ["slotcheck replay it"])
 
 
 class Page(HTMLParser):
@@ -59,12 +61,15 @@ class Page(HTMLParser):
             self.text += data
 
 
-def tags(story: Story) -> dict[str, set[str]]:
-    """The kinds of elements of its page, and their attributes."""
+def tags(read: Page) -> dict[str, set[str]]:
+    """The kinds of elements of a page, and their attributes."""
     found: dict[str, set[str]] = {}
-    for tag, attributes in Page(page(story)).elements:
+    for tag, attributes in read.elements:
         found.setdefault(tag, set()).update(attributes)
     return found
+
+
+PLAIN = Page(page(hostile("plain")))
 
 
 def test_a_trace_is_told_frame_by_frame() -> None:
@@ -78,15 +83,15 @@ def test_a_trace_is_told_frame_by_frame() -> None:
     assert DEADLOCK.sentence == ALL_INVARIANTS["NoDeadlock"]
     text = Page(page(DEADLOCK)).text
     for told in (
-        "NoDeadlock is violated by rule:hold in here, cap 2", ALL_INVARIANTS["NoDeadlock"], trace.message,
+        "NoDeadlock is violated by rule:hold in here, cap 2", ALL_INVARIANTS["NoDeadlock"],
         *(event.replace(" -> ", " → ") for event in trace.events), "rule:hold", "walk(a(a1) b)", "slotcheck replay it",
     ):  # fmt: skip
         assert told in text
 
 
-def test_what_goes_on_for_ever_comes_after_the_frame_it_returns_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    story = story_of(livelock(monkeypatch))
-    assert [frame.event for frame in story.frames[story.bad + 1 :]] == ["r waits, and its worker helps"]
+def test_what_goes_on_for_ever_comes_after_the_frame_it_returns_to() -> None:
+    story = story_of(going_round())
+    assert [frame.event for frame in story.frames[story.bad + 1 :]] == ["a waits, and its worker helps"]
     assert story.frames[-1].view == story.frames[story.bad].view
     found = Page(page(story))
     assert "and then for ever:" in found.text
@@ -110,6 +115,16 @@ def test_runs_that_no_forest_names_are_drawn_from_the_start() -> None:
     assert (set(parts.names), parts.levels) == ({run.name for run in WALK}, 3)
 
 
+def test_locks_and_events_are_told() -> None:
+    text = "p(a b)\nbody p: L.take; +a; ?e; +b; &*; L.drop\nbody a: !e; L.take; w; L.drop"
+    story = story_of(violation("slotcheck.checks.mutants:LendsTwice", text, "LevelWithinCap"))
+    told = {line for frame in story.frames for line in frame.more}
+    assert {"in L: nobody", "in L: p", "events set: e"} <= told
+    film = Film(story)
+    for place, frame in enumerate(story.frames):
+        assert film.frame(place)["more"] == "".join(f"<p>{line}</p>" for line in frame.more)
+
+
 def test_the_film_shows_what_the_views_say() -> None:
     shown = list(frames(60, WALK, 2))
     whole = Film(Story("x", "", "", shown, 0, WALK))
@@ -124,6 +139,18 @@ def test_the_film_shows_what_the_views_say() -> None:
         assert f"in flight {len(facts.in_flight)} of 6" in pieces["pool"]
         edges = [pieces[part] for part in whole.parts if part.startswith("edge-0-")]
         assert sum("loan" in edge for edge in edges) == len(facts.holders) - len(facts.heads)
+
+
+def test_a_worker_that_turns_to_another_run_is_shown() -> None:
+    runs = frozenset(
+        Run(name, "in_flight", "loan" if name == "c" else "pool", name != "c", 1, None, ()) for name in "abc"
+    )
+    first = StackState(2, 2, runs, (), frozenset(), frozenset(), "fifo", "served", False, (("a", "c"), ("b",)))
+    whole = Film(Story("x", "", "", [Frame("", first), Frame("", first._replace(stacks=(("a",), ("b", "c"))))], 0))
+    assert [whole.frame(place)["word-2"] for place in (0, 1)] == [
+        f"c: in flight, with the slot of {name} on loan." for name in "ab"
+    ]
+    assert whole.frame(0)["edge-0-2"] != whole.frame(1)["edge-0-2"]
 
 
 class Endless(Sequence[Frame]):
@@ -174,20 +201,20 @@ def test_many_frames_of_many_runs_are_fewer_frames(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_only_text(name: str) -> None:
-    usual, found = tags(hostile("plain")), tags(hostile(name))
-    assert set(found) <= set(usual)
-    for tag, attributes in found.items():
-        assert attributes <= usual[tag] | {"hidden"}, tag
-    text = page(hostile(name))
+    story = hostile(name)
+    text = page(story)
     text.encode()
-    parsed = Page(text)
-    assert len(parsed.scripts) == 2
-    json.loads(parsed.scripts[0])
-    assert parsed.scripts[1] == Page(page(hostile("plain"))).scripts[1]
-    strange = {char for char in text if unicodedata.category(char)[0] == "C" and char != "\n"}
-    assert not strange
+    read, usual = Page(text), tags(PLAIN)
+    assert set(tags(read)) <= set(usual)
+    for tag, attributes in tags(read).items():
+        assert attributes <= usual[tag], tag
+    assert len(read.scripts) == 2
+    json.loads(read.scripts[0])
+    assert not set("<>&") & set(read.scripts[0])
+    assert read.scripts[1] == PLAIN.scripts[1]
+    assert not {char for char in text if unicodedata.category(char)[0] == "C" and char != "\n"}
     assert len(text) < 100_000
-    ElementTree.fromstring(still(hostile(name)))
+    ElementTree.fromstring(still(story))
 
 
 def test_names_stand_in_the_page_as_they_are() -> None:
@@ -210,23 +237,28 @@ def test_the_policy_lets_only_the_style_and_the_script_of_the_page_run() -> None
 
 
 def test_the_same_story_gives_the_same_bytes() -> None:
-    again = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), replay=["slotcheck replay it"])
+    again = story_of(violation("rule:hold", "walk(a(a1) b)", "NoDeadlock", cap=2), ["slotcheck replay it"])
     assert page(again) == page(DEADLOCK)
     assert still(again) == still(DEADLOCK)
 
 
 def test_one_frame_as_svg_says_what_happened_and_draws_the_waits() -> None:
-    story = replace(DEADLOCK, circle=("a", "a1"), waits=("a waits for a1", "a1 waits for a slot, and a holds one"))
+    story = DEADLOCK
+    waits = "a waits for a1 to end", "a1 waits for a slot, and a holds one"
+    assert (story.circle, story.waits) == (("a", "a1"), waits)
     wrong, start = still(story), still(story, 0)
     told = [element.text or "" for element in ElementTree.fromstring(wrong).iter("{http://www.w3.org/2000/svg}text")]
     last = len(story.frames) - 1
     assert told[:4] == [
-        story.heading, f"step {last} of {last}: {story.frames[-1].event}", "1. a waits for a1",
-        "2. a1 waits for a slot, and a holds one",
+        story.heading, f"step {last} of {last}: {story.frames[-1].event}", f"1. {waits[0]}", f"2. {waits[1]}",
     ]  # fmt: skip
     assert wrong.count('class="wait"') == 2
     assert "step 0 of" in start
     assert 'class="wait"' not in start
+    # Told once: the message of the trace says the same.
+    text = Page(page(story)).text
+    assert [text.count(wait) for wait in waits] == [1, 1]
+    assert "a holds a pool slot, unlent" in text
 
 
 def test_a_slot_that_nobody_holds_is_told_and_crossed() -> None:

@@ -24,6 +24,7 @@ from slotlending import (
     RunState,
     Statistics,
 )
+from slotlending.other_orders import ORDERS
 
 NOTHING = Answer((), ())
 #: Every way to make a pool.
@@ -95,8 +96,30 @@ def test_a_cap_that_is_no_integer_of_at_least_1_is_refused_and_named(cap: Any) -
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        ({"order": "lifo"}, "order is one of fewest_held, fifo, not 'lifo'"),
-        ({"order": None}, "order is one of fewest_held, fifo, not None"),
+        *(
+            ({"order": order}, f"order is one of {', '.join(ORDERS)}, not {order!r}")
+            for order in ("lifo", None, "", "fifo:", "fewest_held:2", "round_robin:a", "priority:a", 3)
+        ),
+        *(
+            (
+                {"order": order},
+                f"strict_priority takes different names of jobs, as in strict_priority:a,b; not {order!r}",
+            )
+            for order in ("strict_priority", "strict_priority:", "strict_priority:a,", "strict_priority:a,b,a")
+        ),
+        *(
+            ({"order": order}, f"fixed_share takes a number of slots >= 1, as in fixed_share:4; not {order!r}")
+            for order in (
+                "fixed_share",
+                "fixed_share:",
+                "fixed_share:0",
+                "fixed_share:-1",
+                "fixed_share:1.5",
+                "fixed_share:1e3",
+                "fixed_share:\u0663",
+                f"fixed_share:{'9' * 10}",
+            )
+        ),
         ({"tie": "newest"}, "tie is one of served, oldest, not 'newest'"),
         ({"order": "fifo", "tie": ""}, "tie is one of served, oldest, not ''"),
         ({"relend": 1}, "relend is True or False, not 1"),

@@ -71,10 +71,14 @@ def test_the_wheel_brings_only_two_top_level_names(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"slotlending", "slotcheck"}
     assert "slotcheck/__init__.py" not in names  # a namespace, so that more can join it
-    scenarios = {path.name for path in (ROOT / "checks" / "scenarios").glob("*.scenario")}
+    folders = (ROOT / "checks" / "scenarios", ROOT / "checks" / "workloads")
+    scenarios = {path.name for folder in folders for path in folder.glob("*.scenario")}
     assert scenarios
     assert {name.split("/")[-1] for name in names if name.endswith(".scenario")} == scenarios
     assert "slotcheck/checks/scenario.lark" in names
+    templates = {path.name for path in (ROOT / "checks" / "forms" / "templates").iterdir()}
+    assert {name.split("/")[-1] for name in names if "/forms/templates/" in name} == templates
+    assert {"slotcheck/checks/port/vectors.md", "slotcheck/checks/port/vectors.schema.json"} <= set(names)
     assert {f"{package.replace('.', '/')}/py.typed" for package in PACKAGES} <= set(names)
     modules = {
         path.relative_to(ROOT) for folder in ("pymodel", "checks", "proofs") for path in (ROOT / folder).rglob("*.py")

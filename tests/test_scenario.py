@@ -29,8 +29,10 @@ fixed = settings.get_profile("fixed")
 
 #: A head with a tree for the lines below it: they start in line 3.
 HEAD = "cap: 1\ntree: r(a(x) b) s\n"
-KEYS = "title, source, cap, tree, body, gate, spawn, late, environment, resizes, script, relend, expect, diagnosis"
-KEYS += ", job, at, work"
+KEYS = (
+    "title, source, cap, tree, body, gate, spawn, late, environment, resizes, script, relend, expect, diagnosis, "
+    "job, at, work, component, key, live, mounts"
+)
 STEP = "a step (+child, &child, ~run, ?event, !event, LOCK.take, LOCK.drop, w or raise)"
 ONE_OR_MORE = "an integer of 1 or more"
 OUTCOME = "'holds', 'diagnosed', 'refused', an invariant's name, 'cycle' or 'never'"
@@ -196,7 +198,7 @@ def test_an_event_may_be_set_or_needed_by_nobody_else() -> None:
          "a number or end of line"),
         (HEAD + "title:\n", 3, 7, "unexpected end of line", "text"),
         *((HEAD + f"{key}: r", 3, 1, f"'{key}' is not read yet", "")
-          for key in ("jobs", "weight", "weights", "crash", "permit")),
+          for key in ("jobs", "weight", "weights", "crash")),
         # jobs and times
         (HEAD + "job r", 3, 6, "unexpected end of line", "':'"),
         (HEAD + "job q: app", 3, 5, "unknown run 'q'", "a run of the tree"),
@@ -280,14 +282,14 @@ def test_an_event_may_be_set_or_needed_by_nobody_else() -> None:
         (HEAD + "gate G: 2\nbody r: g.take", 3, 6, "no body takes gate G", ""),
         (HEAD + "gate : 2", 3, 6, "unexpected ':'", "a gate's name"),
         (HEAD + "environment: cancel q", 3, 21, "unknown run 'q'", "a run of the tree"),
-        (HEAD + "environment: ask r", 3, 14, "unexpected 'ask'", "'cap :=', 'cancel' or 'finish'"),
+        (HEAD + "environment: ask r", 3, 14, "unexpected 'ask'", "'cap :=', 'cancel', 'finish' or 'fail'"),
         (HEAD + "environment: crash r", 3, 14, "'crash' is not read yet", ""),
         (HEAD + "environment: cap := 2 0", 3, 23, "'0' is not a cap", ONE_OR_MORE),
         (HEAD + "environment: cap := 2 2", 3, 23, "cap 2 stands twice", ""),
         (HEAD + "environment: cap = 2", 3, 18, "unexpected '='", "':='"),
         (HEAD + "environment: cancel r when granted", 3, 23, "unexpected 'when'", "';' or end of line"),
         (HEAD + "script: ask q", 3, 13, "unknown run 'q'", "a run of the tree"),
-        (HEAD + "script: go r", 3, 9, "unexpected 'go'", "'cap :=', 'ask', 'resume', 'cancel' or 'finish'"),
+        (HEAD + "script: go r", 3, 9, "unexpected 'go'", "'cap :=', 'ask', 'resume', 'cancel', 'finish' or 'fail'"),
         (HEAD + "script: crash r", 3, 9, "'crash' is not read yet", ""),
         (HEAD + "script: cancel *", 3, 16, "unexpected '*'", "a run's name"),
         (HEAD + "script: cap := 1 2", 3, 18, "unexpected '2'", "';', 'when' or end of line"),

@@ -128,7 +128,7 @@ def test_a_counterexample_is_told_as_the_explorer_tells_its_own() -> None:
     none = (
         '[ cap |-> 1, taken |-> 0, phase |-> <<"unknown", "unknown">>, token |-> <<"none", "none">>, '
         "lent |-> <<FALSE, FALSE>>, level |-> <<0, 0>>, parent |-> <<0, 0>>, waiting |-> <<>>, "
-        "children |-> <<<<>>, <<>>>> ]"
+        "children |-> <<<<>>, <<>>>>, held |-> <<0, 0>>, lines |-> <<<<>>, <<>>>> ]"
     )
     one = none.replace('<<"unknown", ', '<<"in_flight", ').replace('<<"none", ', '<<"pool", ')
     one = one.replace("level |-> <<0, 0>>", "level |-> <<1, 0>>").replace("taken |-> 0", "taken |-> 1")

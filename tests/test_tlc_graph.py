@@ -195,7 +195,8 @@ def test_a_dump_that_is_not_understood_is_refused(tmp_path: Path) -> None:
     state = "/\\\\ scenario = [ parent |-> <<0>>, cap |-> 1, relend |-> FALSE, cancel |-> FALSE, early |-> FALSE,"
     state += ' late |-> FALSE, resizes |-> 0 ]\\n/\\\\ pool = [ cap |-> 1, taken |-> 0, phase |-> <<\\"unknown\\">>,'
     state += ' token |-> <<\\"none\\">>, lent |-> <<FALSE>>, level |-> <<0>>, parent |-> <<0>>, waiting |-> <<>>,'
-    state += ' children |-> <<<<>>>> ]\\n/\\\\ levels = 0\\n/\\\\ resizes = 0\\n/\\\\ progress = <<\\"idle\\">>'
+    state += " children |-> <<<<>>>>, held |-> <<0, 0>>, lines |-> <<<<>>, <<>>>> ]\\n/\\\\ levels = 0\\n"
+    state += '/\\\\ resizes = 0\\n/\\\\ progress = <<\\"idle\\">>'
     dump.write_text(f'1 [label="{state}",style = filled]\n1 -> 1 [label="Ask",color="black"];\n')
     with pytest.raises(GraphFormError, match="nobody can tell whom"):
         read_dot(dump)

@@ -43,6 +43,24 @@ MCScenarios == Family({Fork}, {2}, {TRUE}, WithAll) \\cup Family({Pair}, {1}, {F
   \\cup Family({TwoChains}, {1}, {FALSE}, Plain)
 ====
 """
+#: The same under fewest held first, over job trees of two levels with children of other jobs.
+SMALL_JOBS = """---- MODULE MCSmall ----
+EXTENDS MCFairAdmission
+MCSmallScenarios == Shared({PairJobs}, {1}, {FALSE}, WithCancel, AllOrders)
+  \\cup Shared({Mixed}, {1}, {FALSE}, Plain, FairOrders)
+  \\cup Shared({Backlog}, {1}, {FALSE}, Plain, AllOrders)
+  \\cup Shared({Backlog}, {2}, {FALSE}, Plain, {ByServed})
+====
+"""
+#: And of permits: two updates of one component with every act, a run mounted by two, a component below itself.
+SMALL_PERMITS = """---- MODULE MCSmall ----
+EXTENDS MCBuildPermit
+MCSmallScenarios == Keyed({Overlap}, {1}, {FALSE}, WithEverything)
+  \\cup Keyed({BesideIt}, {1}, {FALSE}, Plain) \\cup Keyed({Overlaps}, {2}, {FALSE}, Plain)
+  \\cup Keyed({Below2}, {1}, {FALSE}, Plain)
+  \\cup {Built(Two, <<1, 1>>, <<1, 2>>, 1, FALSE, WithFail)}
+====
+"""
 SMALL_CONFIG = """SPECIFICATION Spec
 CONSTANTS
   Runs <- MCRuns
@@ -66,17 +84,25 @@ def run_counter(folder: Path, config: str, *, module: str = COUNTER, tool: Tool 
     return run_config(tool or find_tool(), specs, "Counter", "Counter", **{"seconds": 120.0, **options})
 
 
-def small(folder: Path, *, replace: tuple[str, str] | None = None, more: str = "") -> Path:
+def small(
+    folder: Path,
+    *,
+    replace: tuple[str, str] | None = None,
+    of: str = "SlotLending",
+    model: str = SMALL,
+    more: str = "",
+) -> Path:
     """A folder with the specifications that ship and the model MCSmall, with more in its configuration if wanted, and
-    one text in SlotLending replaced.
+    one text in one of the modules replaced.
     """
     shutil.copytree(SPECS, folder, ignore=shutil.ignore_patterns("*.cfg", "*.json", "*.py", "__pycache__"))
-    (folder / "MCSmall.tla").write_text(SMALL)
-    (folder / "MCSmall.cfg").write_text(SMALL_CONFIG + more)
+    (folder / "MCSmall.tla").write_text(model)
+    scenarios = "MCScenarios" if model == SMALL else "MCSmallScenarios"
+    (folder / "MCSmall.cfg").write_text(SMALL_CONFIG.replace("MCScenarios", scenarios) + more)
     if replace is not None:
-        text = (folder / "SlotLending.tla").read_text()
+        text = (folder / f"{of}.tla").read_text()
         assert text.count(replace[0]) == 1
-        (folder / "SlotLending.tla").write_text(text.replace(*replace))
+        (folder / f"{of}.tla").write_text(text.replace(*replace))
     return folder
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.forms.itf_values import (
     Function,
     Maybe,
@@ -38,7 +39,7 @@ from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Moment, Step, Trace
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import BODY_STEPS, ENVIRONMENT_ACTS, RULE_STEPS, Action
 
-__all__ = ["FORMAT_VERSION", "MOST_STEPS", "SUFFIX", "TraceError", "load_trace", "read_trace", "write_trace"]
+__all__ = ["FORMAT_VERSION", "ITF", "MOST_STEPS", "SUFFIX", "TraceError", "load_trace", "read_trace", "write_trace"]
 
 SUFFIX = ".itf.json"
 _FORMAT, FORMAT_VERSION = "slotcheck trace", 1
@@ -227,7 +228,7 @@ def read_trace(written: str) -> Trace:
     try:
         found = json.loads(written)
     except json.JSONDecodeError as error:
-        cut = " (is it cut off?)" if error.pos >= len(written.rstrip()) else ""
+        cut = "" if written.rstrip().endswith("}") else " (is it cut off?)"
         told = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}{cut}"
         raise TraceError(told) from error
     except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits
@@ -374,3 +375,27 @@ def _unknown(runs: Iterable[str], play: Scenario, where: str) -> TraceError:
     if first in play.index:
         return TraceError(f"{where}: run {quoted(first)} is missing")
     return TraceError(f"{where}: unknown run {quoted(first)}; the scenario's tree is {play.tree[:80]}")
+
+
+def _make(making: Making) -> dict[str, str]:
+    try:
+        return {f"{making.stem}{SUFFIX}": write_trace(making.trace)}
+    except TypeError as error:
+        raise NotWrittenError(f"a run is not named by a string: {error}") from error
+
+
+def _check(making: Making, files: dict[str, str]) -> None:
+    """Read back, by our reader and (where it is installed) by itf-py, it is the same trace."""
+    (written,) = files.values()
+    read = read_trace(written)
+    if write_trace(read) != written:
+        raise NotWrittenError("read back, it is another trace")
+    try:
+        import itf_py  # type: ignore[import-untyped]
+    except ImportError:
+        return
+    if len(itf_py.trace_from_json(json.loads(written)).states) != len(making.trace.steps) + len(making.trace.again) + 1:
+        raise NotWrittenError("itf-py reads another number of states")
+
+
+ITF = Form("itf", "ITF JSON, the file of the trace itself, which `slotcheck replay` and `show` read", _make, _check)

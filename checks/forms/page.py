@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -19,7 +20,7 @@ from slotcheck.checks.forms.film import Film
 from slotcheck.checks.forms.story import Story
 from slotcheck.checks.lettering import clean
 
-__all__ = ["page", "still"]
+__all__ = ["page", "shown_event", "still"]
 
 _TITLE = 120  # characters of the title
 _LINE = 2_000  # characters of any line of text
@@ -71,7 +72,7 @@ def still(story: Story, place: int | None = None) -> str:
     circle: tuple[str, ...] = ()
     if place == story.bad:
         circle = story.circle
-        caption += [f"{number}. {wait}" for number, wait in enumerate(story.waits, start=1)] or [story.message]
+        caption += [story.message, *[f"{number}. {wait}" for number, wait in enumerate(story.waits, start=1)]]
     return drawing(
         frame.view,
         story.forest,
@@ -83,6 +84,12 @@ def still(story: Story, place: int | None = None) -> str:
     )
 
 
+def shown_event(event: str) -> str:
+    """An event as the page shows it: its arrow is one character, which no line breaks."""
+    return clean(event, _LINE).replace(" -> ", " \N{RIGHTWARDS ARROW} ", 1)
+
+
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=FunctionLoader(_asset),
@@ -93,7 +100,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["line"] = lambda text: clean(text, _LINE)
-    made.filters["event"] = lambda text: clean(text, _LINE).replace(" -> ", " \N{RIGHTWARDS ARROW} ", 1)
+    made.filters["event"] = shown_event
     made.filters["title"] = lambda text: clean(text, _TITLE)
     return made
 

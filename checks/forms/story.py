@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.report import versions
-from slotcheck.checks.trace import Moment, Step, Trace, state_of
+from slotcheck.checks.trace import Moment, Trace, state_of
+from slotcheck.checks.wait_circle import wait_circle
 from slotcheck.pymodel.rules import StackState, State
 from slotcheck.pymodel.scenario import RunSpec
 
@@ -48,51 +49,64 @@ class Story:
     facts: tuple[tuple[str, str], ...] = ()
     #: Commands that show it again.
     replay: tuple[str, ...] = ()
-    #: Runs each of which waits for the next, and the last for the first; and each such wait in words, in this order,
-    #: then what else keeps everything from going on.
+    #: Runs each of which waits for the next, and the last for the first; each such wait in words, in this order; and
+    #: what else is to be said of it.
     circle: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.bad < len(self.frames):
             raise ValueError(f"frame {self.bad} of {len(self.frames)} cannot be the one that shows what is wrong")
 
 
-def story_of(
-    trace: Trace, *, replay: Sequence[str] = (), circle: Sequence[str] = (), waits: Sequence[str] = ()
-) -> Story:
-    """What a picture of a trace tells.
-
-    Args:
-        replay: commands that show it again.
-        circle: in a deadlock the runs each of which waits for the next.
-        waits: each of these waits in words.
-    """
-    moments = (trace.start, *(step.after for step in trace.steps))
-    steps: tuple[Step | None, ...] = (None, *trace.steps, *trace.again)
-    moments += tuple(step.after for step in trace.again)
+def story_of(trace: Trace, replay: Sequence[str] = ()) -> Story:
+    """What a picture of a trace tells. ``replay``: commands that show it again."""
+    circle = wait_circle(trace)
     return Story(
         heading=f"{trace.invariant} is violated by {trace.subject} in {trace.name}",
         sentence=ALL_INVARIANTS.get(trace.invariant, ""),
-        message=trace.message,
-        frames=[_frame(trace, step, moment) for step, moment in zip(steps, moments, strict=True)],
+        message=trace.message if circle is None else "",  # the waits say the same
+        frames=_Frames(trace),
         bad=len(trace.steps),
         forest=() if trace.play is None else trace.play.runs,
         facts=tuple(_facts(trace)),
         replay=tuple(replay),
-        circle=tuple(circle),
-        waits=tuple(waits),
+        circle=() if circle is None else circle.runs,
+        waits=() if circle is None else circle.waits,
+        remarks=() if circle is None else (*circle.slots, *circle.freed),
     )
 
 
-def _frame(trace: Trace, step: Step | None, moment: Moment) -> Frame:
-    return Frame(
-        event="the start" if step is None else step.event,
-        view=_view(trace, moment.view),
-        acting=None if step is None else step.run,
-        ended=frozenset(moment.ended),
-        more=tuple(_more(moment)),
-    )
+class _Frames(Sequence[Frame]):
+    """The frames of a trace, each made when it is looked at: of a very long one few are."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._steps = (*trace.steps, *trace.again)
+
+    def __len__(self) -> int:
+        return 1 + len(self._steps)
+
+    @overload
+    def __getitem__(self, place: int) -> Frame: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Frame]: ...
+
+    def __getitem__(self, place: int | slice) -> Frame | list[Frame]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        step = self._steps[place - 1] if place else None
+        moment = self._trace.start if step is None else step.after
+        return Frame(
+            event="the start" if step is None else step.event,
+            view=_view(self._trace, moment.view),
+            acting=None if step is None else step.run,
+            ended=frozenset(moment.ended),
+            more=tuple(_more(moment)),
+        )
 
 
 def _view(trace: Trace, view: Mapping[str, Any]) -> State | StackState:
@@ -104,8 +118,8 @@ def _more(moment: Moment) -> list[str]:
     told = []
     for lock, where in moment.locks.items():
         queue = f"; queue: {', '.join(where['queue'])}" if where["queue"] else ""
-        told.append(f"{lock}: {', '.join(where['in']) or 'nobody'} in{queue}")
-    return told + ([f"set: {', '.join(moment.events)}"] if moment.events else [])
+        told.append(f"in {lock}: {', '.join(where['in']) or 'nobody'}{queue}")
+    return told + ([f"events set: {', '.join(moment.events)}"] if moment.events else [])
 
 
 def _facts(trace: Trace) -> list[tuple[str, str]]:

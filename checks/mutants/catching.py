@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from slotcheck.checks.aio_check import AioTrace, Ways, check_program
@@ -11,28 +12,35 @@ from slotcheck.checks.aio_suite import resolve_port
 from slotcheck.checks.check import Part, check_part, parts_of
 from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.generated import generated_scenarios
+from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.histories import play_histories
-from slotcheck.checks.mutants.pools import MUTANTS, Mutant
+from slotcheck.checks.mutants.orders import MUTANTS
+from slotcheck.checks.mutants.permits import PERMITS, FaultyPermits
+from slotcheck.checks.mutants.pools import Mutant
 from slotcheck.checks.mutants.ports import PORTS, FaultyPort
-from slotcheck.checks.subject import ClassSubject
-from slotcheck.checks.trace import Trace, trace_of_bad_cap
+from slotcheck.checks.permit_subject import PermitSubject
+from slotcheck.checks.subject import AnySubject, ClassSubject
+from slotcheck.checks.trace import Trace, size_of, trace_of_bad_cap
 from slotcheck.pymodel.rules import RULES
+from slotcheck.pymodel.scenario import Scenario
+from slotlending.pool import Pool
 
 __all__ = ["FAULTY", "MUTANT_RUNS", "Caught", "catch"]
 
-#: All that is faulty, pools and ports, by name.
-FAULTY: dict[str, type[Mutant] | type[FaultyPort]] = {**MUTANTS, **PORTS}
+#: All that is faulty, pools, permits and ports, by name.
+FAULTY: dict[str, type[Mutant] | type[FaultyPermits] | type[FaultyPort]] = {**MUTANTS, **PERMITS, **PORTS}
 
 #: On the forests of up to so many runs every one of them shows, and every faulty port on programs of so many.
 MUTANT_RUNS = 4
 _PORT_RUNS = 3
+_PERMIT_RUNS = 3
 
 
 class Caught(NamedTuple):
-    """What became of a faulty pool or port."""
+    """What became of faulty permits, or a faulty pool or port."""
 
     name: str
-    #: "pool" or "port".
+    #: "pool", "permits" or "port".
     kind: str
     mistake: str
     caught_by: str
@@ -45,9 +53,22 @@ class Caught(NamedTuple):
 
 def catch(names: Iterable[str], runs: int) -> Iterator[Caught]:
     """Check each on what is generated of up to so many runs, the smallest first, until its invariant fails."""
-    parts = sorted(parts_of(generated_scenarios(runs)), key=lambda part: (len(part.scenario.runs), part.cap))
     for name in names:
-        yield _catch(MUTANTS[name], parts) if name in MUTANTS else _catch_port(PORTS[name], min(runs, _PORT_RUNS))
+        if name in MUTANTS:
+            yield _catch(MUTANTS[name], _smallest_first(generated_scenarios, runs))
+        elif name in PERMITS:
+            yield _catch_permits(PERMITS[name], _smallest_first(permit_scenarios, min(runs, _PERMIT_RUNS)))
+        else:
+            yield _catch_port(PORTS[name], min(runs, _PORT_RUNS))
+
+
+@functools.cache
+def _smallest_first(generate: Callable[[int], Iterable[Scenario]], runs: int) -> list[Part]:
+    return sorted(parts_of(generate(runs)), key=_size)
+
+
+def _size(part: Part) -> tuple[int, int]:
+    return len(part.scenario.runs), part.cap
 
 
 def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
@@ -61,20 +82,31 @@ def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
             if trace.invariant == mutant.caught_by:
                 return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, trace, trace.message)
         return Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught")
+    return _caught(Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught"), subject, parts)
+
+
+def _catch_permits(faulty: type[FaultyPermits], parts: list[Part]) -> Caught:
+    name = f"slotcheck.checks.mutants:{faulty.__name__}"
+    subject = PermitSubject(ClassSubject("pool", Pool), faulty, name)
+    parts = [part for part in parts if part.scenario.name.endswith(f" {faulty.environment}")]
+    missed = Caught(faulty.__name__, "permits", faulty.mistake, faulty.caught_by, False, None, "not caught")
+    return _caught(missed, subject, parts)
+
+
+def _caught(missed: Caught, subject: AnySubject, parts: list[Part]) -> Caught:
+    """What is caught on the smallest parts that show it; ``missed`` if nothing is."""
     best: Trace | None = None
     size: tuple[int, int] | None = None
     for part in parts:
-        if size is not None and size != (len(part.scenario.runs), part.cap):
+        if size is not None and size != _size(part):
             break
         result = check_part(part, subject)
         if result.stopped is not None:
             raise KeyboardInterrupt  # nothing else ends it early
         for trace in result.traces:
-            if trace.invariant == mutant.caught_by and (best is None or len(trace) < len(best)):
-                best, size = trace, (len(part.scenario.runs), part.cap)
-    if best is None:
-        return Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught")
-    return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, best, best.message)
+            if trace.invariant == missed.caught_by and (best is None or size_of(trace) < size_of(best)):
+                best, size = trace, _size(part)
+    return missed if best is None else missed._replace(caught=True, trace=best, message=best.message)
 
 
 def _catch_port(port: type[FaultyPort], runs: int) -> Caught:

@@ -10,7 +10,7 @@ from slotlending.order import OLDEST
 from slotlending.pool import Pool
 from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, RunState, Snapshot
 
-__all__ = ["MUTANTS", "Mutant"]
+__all__ = ["Mutant"]
 
 
 class Mutant(Pool):
@@ -367,7 +367,3 @@ class OldestIsNewest(Mutant):
             run = next(reversed(self._arrivals)) if self._rules[1] == OLDEST else self._order.pick()
             granted.append(self._grant(run, POOL))
         return Answer(tuple(granted), relent)
-
-
-#: All of them, by name.
-MUTANTS: dict[str, type[Mutant]] = {mutant.__name__: mutant for mutant in Mutant.__subclasses__()}

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from slotcheck.checks.port.client import AnyPort, Port
+from slotcheck.checks.port.counterexample import trace_of_port
 from slotcheck.checks.port.drive import PROTOCOL, Fault, OverTimeError, Session
-from slotcheck.checks.port.levels import LEVELS, REQUESTS, Part, parts_of
+from slotcheck.checks.port.levels import LEVELS, REQUESTS, VECTORS, Part, parts_of
 from slotcheck.checks.port.messages import FEATURES, Hello
 from slotcheck.checks.port.oracle import Exchange
 from slotcheck.checks.port.process import PortFaultError, StartError
 from slotcheck.checks.port.smallest import Smallest, smallest
+from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Verdict
 
-__all__ = ["PartResult", "PortReport", "PortSettings", "check_port"]
+__all__ = ["PartResult", "PortReport", "PortSettings", "check_port", "starter"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class PortSettings:
     """
 
     levels: tuple[str, ...] = LEVELS
-    runs: int = 5
+    runs: int = 4
     caps: tuple[int, ...] = (1, 2, 3)
     histories: int = 20
     seed: int = 0
@@ -70,13 +72,18 @@ class PortReport:
     parts: list[PartResult] = field(default_factory=list)
     #: Fields of `state` that the port does not show.
     hidden: tuple[str, ...] = ()
-    #: Requests answered.
-    messages: int = 0
     violation: Smallest | None = None
+    #: The same as a trace, where it is one.
+    trace: Trace | None = None
     #: The part in which it was found; "" if that is none.
     where: str = ""
     #: Why the check ended early, without a violation.
     stopped: str | None = None
+
+    @property
+    def messages(self) -> int:
+        """Requests answered as they must be."""
+        return sum(part.messages for part in self.parts)
 
     @property
     def not_claimed(self) -> list[str]:
@@ -84,13 +91,26 @@ class PortReport:
         return [] if self.hello is None else [name for name in FEATURES if name not in self.hello.features]
 
     @property
+    def nothing_to_look_at(self) -> str:
+        """Why nothing was looked at, where that is so and nothing else ended the check."""
+        if self.violation is not None or self.stopped or {part.level for part in self.parts} - {REQUESTS}:
+            return ""
+        return "nothing was checked: there are no vectors for the features of this port"
+
+    @property
     def verdict(self) -> Verdict:
         """Holds only if everything asked for was looked at, and something was."""
         if self.violation is not None:
             return Verdict.VIOLATED
         complete = all(part.complete and part.covered == part.edges for part in self.parts)
-        every_level = {part.level for part in self.parts} >= set(self.settings.levels)
-        return Verdict.HOLDS if complete and every_level and self.stopped is None else Verdict.UNDETERMINED
+        looked_at = {part.level for part in self.parts} & set(self.settings.levels)
+        missing = set(self.settings.levels) - looked_at - {VECTORS}  # there may be none for the features of a port
+        return Verdict.HOLDS if complete and looked_at and not missing and not self.stopped else Verdict.UNDETERMINED
+
+
+def starter(command: Sequence[str], timeout: float) -> Callable[[bool], AnyPort]:
+    """What starts a port as a process; told whether it is to be sent one request at a time."""
+    return lambda one_by_one: Port(command, timeout, one_by_one=one_by_one)
 
 
 def check_port(
@@ -112,14 +132,18 @@ def check_port(
     """
     report = PortReport(tuple(command), settings)
     deadline = None if settings.max_seconds is None else time.monotonic() + settings.max_seconds
-    session = Session(start or (lambda one_by_one: Port(command, settings.timeout, one_by_one=one_by_one)), deadline)
+    starts = start or starter(command, settings.timeout)
+    session = Session(starts, deadline)
     try:
         try:
             report.hello = session.port().hello
         except PortFaultError as breach:
             report.violation = Smallest((), Fault(PROTOCOL, str(breach), (), breach=breach))
             return report
-        for level in (REQUESTS, *settings.levels):
+        for level in (*settings.levels, REQUESTS):
+            if level == REQUESTS and (fault := session.end()) is not None:  # and it is sent to a new process
+                report.violation = Smallest((), fault)
+                return report
             for part in parts_of(
                 level, report.hello, runs=settings.runs, caps=settings.caps, seed=settings.seed,
                 histories=settings.histories,
@@ -129,7 +153,8 @@ def check_port(
                 if fault is not None:
                     session.deadline = None  # what is found is told
                     report.where = f"{part.level}: {part.name}"
-                    report.violation = smallest(session, fault)
+                    report.violation = smallest(session, fault, shows="state" in report.hello.features)
+                    report.trace = trace_of_port(starts, report.violation)
                     return report
         fault = session.end()
         if fault is not None:
@@ -142,7 +167,6 @@ def check_port(
         report.stopped = "the port cannot be started again"
     finally:
         report.hidden = tuple(sorted(session.hidden))
-        report.messages = session.messages
         session.stop()
     return report
 
@@ -150,7 +174,7 @@ def check_port(
 def _play(session: Session, part: Part, report: PortReport) -> Fault | None:
     result = PartResult(part.level, part.name)
     report.parts.append(result)
-    walked, result.states, result.edges, result.full_edges = part.script()
+    walked, result.states, result.edges, result.full_edges = part.script(session.look_at_the_clock)
     edges: deque[bool] = deque()  # of the exchanges on their way, whether each takes an edge for the first time
 
     def exchanges() -> Iterator[Exchange]:

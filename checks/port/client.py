@@ -16,6 +16,7 @@ __all__ = ["CHUNK", "AnyPort", "Port", "wrong_type"]
 CHUNK = 400
 
 _BATCH = 100  # requests in one; the answers must fit into one line
+_NOT_IN_A_BATCH = ("malformed", "hello")
 
 
 def wrong_type(error: AnswerError, request: Request, answer: Answer) -> PortFaultError:
@@ -80,9 +81,9 @@ class Port:
         if self._one_by_one:
             for request in requests:
                 (answer,) = self._process.exchange([line_of(request)])
-                        yield answer
+                yield answer
             return
-        if not self._batches or any(request["op"] == "malformed" for request in requests):
+        if not self._batches or any(request["op"] in _NOT_IN_A_BATCH for request in requests):
             for some in _parts(requests, CHUNK):
                 answers = self._process.exchange([line_of(request) for request in some])
                 yield from answers

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
-from slotcheck.checks.port.drive import REPLAYS
-from slotcheck.checks.port.messages import Request, line_of
+from slotcheck.checks.forms.form import Making, NotWrittenError
+from slotcheck.checks.forms.registry import FORMS, written_form
+from slotcheck.checks.forms.written import WrittenTrace
+from slotcheck.checks.port.client import AnyPort
+from slotcheck.checks.port.drive import LOCKSTEP, REPLAYS
+from slotcheck.checks.port.messages import Call, Request, line_of, order_of
 from slotcheck.checks.port.oracle import Oracle, call_of
+from slotcheck.checks.port.player import PortPlayer
+from slotcheck.checks.port.process import PortFaultError, StartError
 from slotcheck.checks.port.smallest import Smallest
+from slotcheck.checks.replay import Player, replay
+from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.trace import Trace, trace_of_calls
-from slotcheck.pymodel.rules import Run, State
-from slotcheck.pymodel.subject import Reply
 
-__all__ = ["exchange_of", "script_of", "trace_of_port"]
+__all__ = ["exchange_of", "script_of", "trace_of_port", "write_forms"]
 
 _CALLS = ("ask", "try_ask", "finish", "cancel", "resize")
+_SCRIPT, _OF_A_CLASS = "port", "pytest"  # forms
 
 
 def script_of(found: Smallest) -> list[str]:
@@ -35,83 +44,104 @@ def exchange_of(found: Smallest) -> tuple[str, str]:
     return line_of(found.requests[-1]), json.dumps(found.fault.answer, separators=(",", ":"))
 
 
-def trace_of_port(name: str, found: Smallest) -> Trace | None:
-    """The script as a trace of calls. None where it is none: lines that are no requests, or more than one pool.
+def trace_of_port(start: Callable[[bool], AnyPort], found: Smallest) -> Trace | None:
+    """The script as a trace of calls, made by a port that is started for it.
 
-    Args:
-        name: what the port calls itself.
+    None where it is no trace: there are lines that are no requests, or several pools, or no answer.
     """
-    requests = [request for request in found.requests if not _is_refused_reset(request)]
-    if not requests or found.fault.invariant == REPLAYS or requests[0]["op"] != "reset":
+    calls = _calls(found)
+    if calls is None:
         return None
-    if any(request["op"] not in (*_CALLS, "state") for request in requests[1:]):
+    try:
+        port = start(True)
+    except (StartError, PortFaultError):
         return None
-    oracle = Oracle()
-    oracle.answer(requests[0])
-    start = oracle.state
-    assert start is not None
-    calls: list[tuple[tuple[Any, ...], Reply]] = []
-    for request in requests[1:]:
-        if request["op"] == "state":
-            continue
-        answer = oracle.answer(request)
-        assert oracle.state is not None
-        calls.append((call_of(request), _reply(oracle.state, answer)))
-    if calls:
-        calls[-1] = calls[-1][0], _last_reply(found, requests[-1], calls[-1][1])
+    try:
+        player = _player(port, found.requests[0])
+        first = player.new(found.requests[0]["cap"]).snapshot
+        made = []
+        for call in calls:
+            reply = player.new(call[1]) if call[0] == "new" else player.call(*call)
+            if reply.raised is not None:
+                return None
+            made.append((call, reply))
+    finally:
+        port.kill()
     return trace_of_calls(
-        f"port {name}",
+        f"port {port.hello.name}",
         "a script of requests",
-        calls,
+        made,
         found.fault.invariant,
         found.fault.message,
-        start=start,
-        cap=start.cap,
-        relend=start.relend,
+        start=first,
+        cap=first.cap,
+        relend=first.relend,
     )
 
 
-def _is_refused_reset(request: Request) -> bool:
-    return request["op"] == "reset" and "error" in Oracle().answer(request)
+def _calls(found: Smallest) -> list[Call] | None:
+    """The calls of a script that makes one pool, then calls it; a refused `reset` among them is one more, ``new``."""
+    if found.fault.breach is not None or found.fault.invariant == REPLAYS or len(found.requests) < 2:
+        return None
+    first, *rest = found.requests
+    if first["op"] != "reset" or "error" in Oracle().answer(first):
+        return None
+    calls: list[Call] = []
+    for request in rest:
+        if request["op"] == "reset" and "error" in Oracle().answer(request):
+            calls.append(("new", request["cap"]))
+        elif request["op"] in _CALLS:
+            calls.append(call_of(request))
+        elif request["op"] != "state":
+            return None
+    return calls
 
 
-def _reply(after: State, answer: Any) -> Reply:
-    if "error" in answer:
-        return Reply(after, refused=answer["error"]["code"])
-    return Reply(after, tuple((grant["run"], grant["token"]) for grant in answer["granted"]), tuple(answer["relent"]))
+def _player(port: AnyPort, reset: Request) -> PortPlayer:
+    return PortPlayer(port, order_of(reset), bool(reset.get("relend")))
 
 
-def _last_reply(found: Smallest, last: Request, demanded: Reply) -> Reply:
-    """What the port answered to the last call, with the state that it showed, as far as it showed one."""
-    fault = found.fault
-    if fault.breach is not None:
-        return Reply(demanded.snapshot, raised=fault.breach)
-    if last["op"] != "state":
-        return _reply(demanded.snapshot, fault.answer)
-    return demanded._replace(snapshot=_shown(demanded.snapshot, fault.answer))
+def write_forms(
+    start: Callable[[bool], AnyPort], found: Smallest, trace: Trace, folder: Path, stem: str
+) -> WrittenTrace:
+    """Write the trace in every form that a port's can have, replayed on the port first, to a folder that there is.
 
+    The script is that of `script_of`.
 
-def _shown(after: State, answer: Any) -> State:
-    """The state as the port shows it; what it does not show is as it should be."""
-    known = {run.run: run for run in after.runs}
-    runs = after.runs
-    if answer["runs"] is not None:
-        runs = frozenset(_run(name, told, known.get(name)) for name, told in answer["runs"].items())
-    told = {name: answer[name] for name in ("cap", "taken") if answer[name] is not None}
-    if answer["waiting"] is not None:
-        told["waiting"] = tuple(answer["waiting"])
-    if answer["children"] is not None:
-        told["children"] = frozenset((run, tuple(below)) for run, below in answer["children"].items() if below)
-    if answer["lines"] is not None:
-        told["lines"] = frozenset((tuple(one["node"]), tuple(one["line"])) for one in answer["lines"] if one["line"])
-    return after._replace(runs=runs, **told)
+    Raises:
+        OSError: a file cannot be written.
+    """
+    outcome = WrittenTrace(trace.invariant)
+    ports: list[AnyPort] = []
 
+    def player(restores: bool) -> Player:
+        ports.append(start(True))
+        return _player(ports[-1], found.requests[0])
 
-def _run(name: str, told: dict[str, Any], should: Run | None) -> Run:
-    known = should if should is not None else Run(name, "waiting", "none", False, 1, None, (name,))
-    fields = {key: value for key, value in told.items() if key in Run._fields and value is not None}
-    if "parent" in told:
-        fields["parent"] = told["parent"]
-    if "job" in fields:
-        fields["job"] = tuple(fields["job"])
-    return known._replace(**fields)
+    try:
+        replayed = replay(trace, player)
+        if not replayed.accepted:  # a refusal by a name that no scenario has: the same to the reference
+            trace = replace(trace, invariant=LOCKSTEP)
+            replayed = replay(trace, player)
+    finally:
+        for port in ports:
+            port.kill()
+    files = {_SCRIPT: {f"{stem}.jsonl": "".join(f"{line}\n" for line in script_of(found))}}
+    # No form that is made here looks at the subject: the trace is of a port, which is none of `slotcheck check`.
+    making = Making(trace, resolve_subject("rule:lend"), replayed, stem)
+    for form in FORMS.values():
+        try:
+            if form.name == _OF_A_CLASS:
+                raise NotWrittenError("a port is no class that a test could import")
+            if not replayed.accepted:
+                raise NotWrittenError(f"replayed on the port, it does not show the violation: {replayed.message}")
+            if form.name != _SCRIPT:
+                files[form.name] = written_form(form, making)
+        except NotWrittenError as error:
+            outcome.not_written[form.name] = str(error)
+    for name, made in files.items():
+        outcome.not_written.pop(name, None)
+        for file, text in made.items():
+            (folder / file).write_text(text, "utf-8")
+        outcome.files[name] = list(made)
+    return outcome

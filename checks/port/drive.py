@@ -41,6 +41,8 @@ class Fault:
     answer: Answer = None
     #: The breach of the protocol, where it is one.
     breach: PortFaultError | None = None
+    #: Whether a new process showed it, sent these requests one by one.
+    alone: bool = False
 
 
 class Session:
@@ -73,6 +75,11 @@ class Session:
             self._sent = []
         return self._port
 
+    def look_at_the_clock(self) -> None:
+        """Raises OverTimeError if the deadline is over."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OverTimeError
+
     def play(self, exchanges: Iterable[Exchange], done: Callable[[], None] | None = None) -> Fault | None:
         """Send requests and compare the answers, up to the first that is not as demanded.
 
@@ -84,8 +91,7 @@ class Session:
         """
         exchanges = iter(exchanges)
         while chunk := list(islice(exchanges, CHUNK)):
-            if self.deadline is not None and time.monotonic() > self.deadline:
-                raise OverTimeError
+            self.look_at_the_clock()
             fault = self._play(chunk, done)
             if fault is not None:
                 return fault
@@ -132,9 +138,9 @@ class Session:
                 (answer,) = port.exchange([exchange.request])
                 wrong = session._judge.wrong(exchange, answer)
                 if wrong is not None:
-                    return Fault(*wrong, tuple(sent), answer)
+                    return Fault(*wrong, tuple(sent), answer, alone=True)
         except PortFaultError as breach:
-            return Fault(PROTOCOL, str(breach), tuple(sent), breach=breach)
+            return Fault(PROTOCOL, str(breach), tuple(sent), breach=breach, alone=True)
         finally:
             session.stop()
         return None

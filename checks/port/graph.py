@@ -13,7 +13,7 @@ would be judged wrongly; the reference does not, and ports that do are found by 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import factorial, prod
@@ -25,9 +25,9 @@ from slotcheck.checks.port.messages import (
     Answer,
     Call,
     Order,
+    Request,
     answer_by_rule,
     answer_of,
-    needs_of,
     refusal_of,
     request_of,
 )
@@ -35,12 +35,23 @@ from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.rules import Rule, Run, State
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["Edge", "Family", "Graph", "Renaming", "build", "renamed_call", "renamed_state"]
+__all__ = [
+    "Edge",
+    "Family",
+    "Graph",
+    "Renaming",
+    "build",
+    "renamed_request",
+    "renamed_state",
+    "with_nested_jobs",
+    "with_shared_jobs",
+]
 
 #: What each run of one state is called in another one that differs from it by an exchange of siblings.
 Renaming: TypeAlias = tuple[str, ...]
 
-_CALLS = ("ask", "try_ask", "finish", "cancel")
+_NEEDED = ("ask", "finish")  # what every port has
+_WITH_JOB = 4  # members of a call that can have a job, the last of them
 
 
 class Family(NamedTuple):
@@ -55,8 +66,9 @@ class Family(NamedTuple):
     acts: frozenset[str]
     #: Whether a child may ask without a parent, in its root's job, while its parent is not in flight.
     late: bool = False
-    #: Jobs to ask for, by root; the others ask without one.
+    #: Jobs to ask for, by root, and what they are called; the other roots ask without one.
     jobs: Mapping[str, tuple[str, ...]] = {}
+    jobs_are: str = ""
 
     @property
     def name(self) -> str:
@@ -64,17 +76,34 @@ class Family(NamedTuple):
         told = [tree_text(self.specs)]
         if len(self.specs) > 1 and sum(spec.parent is None for spec in self.specs) > 1:
             told.append(self.order.order if self.order.order == "fifo" else self.order.tie)
-        told += ["late children"] * self.late + ["nested jobs"] * bool(self.jobs) + ["relend"] * self.relend
+        told += ["late children"] * self.late + [self.jobs_are] * bool(self.jobs) + ["relend"] * self.relend
         if "resize" not in self.acts:
             told.append(f"cap {self.caps[0]}")
         return ", ".join(told)
+
+
+def with_nested_jobs(family: Family) -> Family:
+    """Each root in a job of two names, of which the first two roots share the first."""
+    roots = [spec.name for spec in family.specs if spec.parent is None]
+    jobs = {root: ("g" if at < 2 else "h", root) for at, root in enumerate(roots)}
+    return family._replace(jobs=jobs, jobs_are="nested jobs")
+
+
+def with_shared_jobs(order: Order, relend: bool, caps: tuple[int, ...], acts: frozenset[str]) -> Iterator[Family]:
+    """Four runs without a parent in two or three jobs: the fewest in which the orders tell themselves apart.
+
+    Two in one job, and two others: of what is held. Three in one job, and one other: of whose turn it is.
+    """
+    family = Family(tuple(RunSpec(name, None) for name in "abcd"), order, relend, caps, acts)
+    for told, sharing in (("two in one job", "ab"), ("three in one job", "abc")):
+        yield family._replace(jobs=dict.fromkeys(sharing, ("g",)), jobs_are=told)
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     """One call in one state, as its runs are named there."""
 
-    call: Call
+    request: Request
     answer: Answer
     target: int
     #: For each run of the forest what the run of the state it leads to that has its place is called here.
@@ -91,7 +120,7 @@ class Graph:
     #: For each state the calls that the rules allow.
     edges: list[list[Edge]] = field(default_factory=list)
     #: For each state the calls that change nothing: refused ones, and `try_ask` where nothing is free.
-    still: list[list[tuple[Call, Answer]]] = field(default_factory=list)
+    still: list[list[tuple[Request, Answer]]] = field(default_factory=list)
     #: What states and edges (the refused calls too) are without the exchange of siblings.
     full_states: int = 0
     full_edges: int = 0
@@ -102,8 +131,8 @@ class Graph:
         return sum(map(len, self.edges)) + sum(map(len, self.still))
 
 
-def build(rule: Rule, family: Family) -> Graph:
-    """Explore the whole graph."""
+def build(rule: Rule, family: Family, tick: Callable[[], None] = lambda: None) -> Graph:
+    """Explore the whole graph. ``tick`` is called once for each state, and may raise to end it."""
     forest = _Forest(family)
     graph = Graph(family, forest.names)
     initial: State = rule.initial(family.caps[0], order=family.order.order, tie=family.order.tie, relend=family.relend)
@@ -114,6 +143,7 @@ def build(rule: Rule, family: Family) -> Graph:
     graph.states.append(initial)
     views = [seen]
     for number, state in enumerate(graph.states):  # grows
+        tick()
         seen = views[number]
         edges: list[Edge] = []
         calls = forest.calls(state)
@@ -128,28 +158,29 @@ def build(rule: Rule, family: Family) -> Graph:
             if target == len(graph.states):
                 graph.states.append(after)
                 views.append(there)
-            edges.append(Edge(call, answer, target, _renaming(forest.names, views[target].places, there.places)))
+            renaming = _renaming(forest.names, views[target].places, there.places)
+            edges.append(Edge(request_of(call), answer, target, renaming))
         still = forest.calls_without_effect(state)
         graph.edges.append(edges)
-        graph.still.append([item for item in still if forest.named(item[0]) not in seen.stood_for])
+        graph.still.append(
+            [(request_of(call), answer) for call, answer in still if forest.named(call) not in seen.stood_for]
+        )
         weight = symmetries // seen.stabiliser
         graph.full_states += weight
         graph.full_edges += weight * (len(calls) + len(still))
     return graph
 
 
-def renamed_call(call: Call, names: Mapping[str, str]) -> Call:
-    """The call with runs called otherwise. Names that are no run's are left as they are."""
-    verb, what, *more = call
-    if not more:
-        return verb, names.get(what, what)
-    parent, job = more
-    return (
-        verb,
-        names.get(what, what),
-        None if parent is None else names.get(parent, parent),
-        None if job is None else tuple([names.get(name, name) for name in job]),
-    )
+def renamed_request(request: Request, names: Mapping[str, str]) -> Request:
+    """The request with runs called otherwise. Names that are no run's are left as they are."""
+    renamed = dict(request)
+    for member in ("run", "parent"):
+        called = renamed.get(member)
+        if called is not None:
+            renamed[member] = names.get(called, called)
+    if renamed.get("job"):
+        renamed["job"] = [names.get(name, name) for name in renamed["job"]]
+    return renamed
 
 
 def renamed_state(state: State, names: Mapping[str, str]) -> State:
@@ -208,6 +239,8 @@ class _Forest:
             if parent is not None:
                 self._roots[name] = self._roots[parent]
         # Roots of one job above theirs can be exchanged; where all ask without a job, all are below ().
+        # The names of a job that stay what they are when roots are exchanged: all but a root's own.
+        self._fixed = {root: tuple([name for name in job if name != root]) for root, job in self._jobs.items()}
         self._groups: dict[tuple[str, ...], list[str]] = {}
         for root, job in self._jobs.items():
             self._groups.setdefault(job[:-1], []).append(root)
@@ -246,7 +279,8 @@ class _Forest:
         return [
             (call, answer_of() if code is None else refusal_of(code))
             for call, code in calls_without_effect(Facts(state), self.names)
-            if needs_of(request_of(call)) <= self._family.acts
+            if call[0] in _NEEDED or call[0] in self._family.acts
+            if len(call) < _WITH_JOB or call[3] is None or "jobs" in self._family.acts
         ]
 
     def named(self, call: Call) -> str | None:
@@ -280,14 +314,14 @@ class _Forest:
 
         def code(name: str) -> tuple[Any, tuple[str, ...]]:
             run = known.get(name)
-            own: tuple[int, ...] = (0,)
+            own: tuple[Any, ...] = (0,)
             if run is not None:
                 own = (
                     _PHASES[run.phase], _TOKENS[run.token], run.lent, run.level, run.parent is None,
                     waiting.get(name, 0), admitted.get(name, 0),
                 )  # fmt: skip
             if name in self._jobs:
-                own = (*own, _place(lines, self._jobs[name]))
+                own = (*own, _place(lines, self._jobs[name]), self._fixed[name])
             keys, places = sort(self._below.get(name, ()))
             return (own, keys), (name, *places)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from slotcheck.checks.histories import draw_call
-from slotcheck.checks.port.messages import ORDER_FEATURES, Order, Request, needs_of, request_of, reset_request
+from slotcheck.checks.port.messages import BAD_CAPS, ORDER_FEATURES, Order, Request, needs_of, request_of, reset_request
 from slotcheck.checks.port.oracle import Exchange, Oracle
 
 __all__ = ["history"]
@@ -17,8 +17,6 @@ _CALLS = 250
 #: Names for runs. A port must read nothing into one, whatever its language does with such a word.
 _NAMES: Final = ("a", "b", "r1", "constructor", "__proto__", "null", "0", 'q"\\', "\u00e9 \U0001f9f5")
 
-#: The caps that JSON can tell and the rules refuse (R1).
-_BAD_CAPS: Final[tuple[Any, ...]] = (0, -1, 1.5, True, "2", None)
 _SHARE_OF_BAD_CAPS: Final = 0.02
 
 
@@ -49,7 +47,7 @@ def _draw(rng: random.Random, names: list[str], features: frozenset[str], oracle
     assert oracle.state is not None
     while True:
         if rng.random() < _SHARE_OF_BAD_CAPS:
-            request: Request = {"op": rng.choice(("reset", "resize")), "cap": rng.choice(_BAD_CAPS)}
+            request: Request = {"op": rng.choice(("reset", "resize")), "cap": rng.choice(BAD_CAPS)}
         else:
             request = request_of(draw_call(rng, names, oracle.state))
         if needs_of(request) - set(ORDER_FEATURES) <= features:

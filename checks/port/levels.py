@@ -7,17 +7,17 @@ jobs of any depth, and names that a port must not read anything into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Final, NamedTuple
 
 from slotcheck.checks.generated import forests
-from slotcheck.checks.port.graph import Family, build
+from slotcheck.checks.port.graph import Family, build, with_nested_jobs, with_shared_jobs
 from slotcheck.checks.port.histories import history
-from slotcheck.checks.port.malformed import malformed_exchanges
 from slotcheck.checks.port.messages import Hello, Order
 from slotcheck.checks.port.oracle import LEND, Exchange
+from slotcheck.checks.port.requests import exchanges_of_requests
 from slotcheck.checks.port.vectors import SETS, VectorSet, exchanges_of
 from slotcheck.checks.port.walk import Walk, Walked
 from slotcheck.pymodel.scenario import RunSpec
@@ -28,13 +28,18 @@ VECTORS: Final = "vectors"
 EDGES: Final = "edges"
 RANDOM: Final = "random"
 REQUESTS: Final = "requests"
-#: Those that can be chosen, in their order. Before them: what is no request, which every port is sent.
+#: Those that can be chosen, in their order. After them every port is sent what is no request.
 LEVELS: Final = (VECTORS, EDGES, RANDOM)
 
-# Forests of several roots, and children that ask after their parent's end, have many more states.
+# Forests of several trees, and children that ask after their parent's end, have many more states.
 _ROOTS = 3
 _RUNS_OF_FORESTS = 5
 _RUNS_OF_LATE = 4
+_RUNS_OF_SHARED = 4
+_FEWER_OF_LATE = 1
+
+#: The smallest forest in which orders differ where no run can be asked in a job: a(b c d) e.
+_COMPETING = tuple(RunSpec(name, "a" if name in "bcd" else None) for name in "abcde")
 
 
 class Part(NamedTuple):
@@ -42,8 +47,8 @@ class Part(NamedTuple):
 
     level: str
     name: str
-    #: Makes the script, when its turn comes.
-    script: Callable[[], Script]
+    #: Makes the script, when its turn comes, and now and then calls what it is given.
+    script: Callable[[Callable[[], None]], Script]
 
 
 class Script(NamedTuple):
@@ -59,7 +64,7 @@ class Script(NamedTuple):
 def parts_of(level: str, hello: Hello, *, runs: int, caps: Sequence[int], seed: int, histories: int) -> Iterator[Part]:
     """The parts of a level that the features of a port allow, the smallest first."""
     if level == REQUESTS:
-        yield Part(level, "malformed requests", lambda: _plain(malformed_exchanges()))
+        yield Part(level, "their forms", lambda _: _plain(exchanges_of_requests(hello)))
     elif level == VECTORS:
         for name, vectors in SETS.items():
             if vectors.needs <= hello.features:
@@ -79,17 +84,17 @@ def _plain(exchanges: Iterable[Exchange]) -> Script:
     return Script(Walked(exchange, None) for exchange in exchanges)
 
 
-def _of_vectors(vectors: VectorSet, hello: Hello) -> Script:
+def _of_vectors(vectors: VectorSet, hello: Hello, _: Callable[[], None]) -> Script:
     shows = "state" in hello.features
     return _plain(exchange for exchange in exchanges_of(vectors) if shows or exchange.request["op"] != "state")
 
 
-def _of_graph(family: Family) -> Script:
-    graph = build(LEND, family)
+def _of_graph(family: Family, tick: Callable[[], None]) -> Script:
+    graph = build(LEND, family, tick)
     return Script(Walk(graph), len(graph.states), graph.count, graph.full_edges)
 
 
-def _of_history(hello: Hello, order: Order, relend: bool, seed: int) -> Script:
+def _of_history(hello: Hello, order: Order, relend: bool, seed: int, _: Callable[[], None]) -> Script:
     return _plain(history(hello.features, order, relend, seed))
 
 
@@ -115,12 +120,13 @@ def families(hello: Hello, runs: int, caps: Sequence[int]) -> Iterator[Family]:
                         yield family
                         if "jobs" not in features:
                             continue
-                        if size <= _RUNS_OF_LATE and len(roots) < size:
+                        if size <= min(_RUNS_OF_LATE, runs - _FEWER_OF_LATE) and len(roots) < size:
                             yield family._replace(late=True)
                         if several and order.order == "fewest_held":
-                            yield family._replace(jobs=_nested(specs, roots))
-
-
-def _nested(specs: Sequence[RunSpec], roots: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Jobs of two names: the first two roots share the first one."""
-    return {root: ("g" if at < 2 else "h", root) for at, root in enumerate(roots)}
+                            yield with_nested_jobs(family)
+        if size == _RUNS_OF_SHARED:
+            for order, relend, some in product(orders, relends, of_caps):
+                if "jobs" in features:
+                    yield from with_shared_jobs(order, relend, some, features)
+                elif runs == size:  # later it comes of itself
+                    yield Family(_COMPETING, order, relend, some, features)

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from slotcheck.checks.port.process import shown
 from slotcheck.checks.trace import plain_view
 from slotcheck.pymodel.rules import Outcome, Refusal, Rule, State
 
 __all__ = [
+    "BAD_CAPS",
     "FEATURES",
     "ORDER_FEATURES",
     "PROTOCOL",
@@ -25,6 +27,7 @@ __all__ = [
     "line_of",
     "malformed_request",
     "needs_of",
+    "order_of",
     "read_hello",
     "refusal_of",
     "request_of",
@@ -57,6 +60,9 @@ ORDER_FEATURES: Final[Mapping[str, Order]] = {
 #: All that a port can have beyond `hello`, `reset`, `ask` and `finish`.
 FEATURES: Final = ("try_ask", "cancel", "resize", "relend", "jobs", "state", "batch", *ORDER_FEATURES)
 
+#: The caps that JSON can tell and the rules refuse (R1).
+BAD_CAPS: Final[tuple[Any, ...]] = (0, -1, 1.5, True, "2", None)
+
 _STATE_FIELDS = ("cap", "taken", "runs", "waiting", "children", "lines")
 _RUN_FIELDS = ("phase", "token", "lent", "level", "parent", "job")
 _TYPES: Final[Mapping[str, type[Any]]] = {
@@ -70,7 +76,7 @@ class AnswerError(ValueError):
 
 
 class Hello(NamedTuple):
-    """What a port says of itself."""
+    """What a port says of itself, fit to be printed."""
 
     name: str
     features: frozenset[str]
@@ -113,6 +119,12 @@ def request_of(call: Call) -> Request:
     return request
 
 
+def order_of(reset: Request) -> Order:
+    """The order that a `reset` asks for."""
+    order, tie = reset.get("order") or "fewest_held", reset.get("tie") or "served"
+    return Order(order, "served" if order == "fifo" else tie)
+
+
 def malformed_request(line: str) -> Request:
     """A line that is no request, to be sent as it is."""
     return {"op": "malformed", "line": line}
@@ -131,8 +143,7 @@ def needs_of(request: Request) -> set[str]:
     if request.get("job") is not None:
         needs.add("jobs")
     if request["op"] == "reset":
-        order = Order(request.get("order", "fewest_held"), request.get("tie", "served"))
-        needs.add(next(name for name, known in ORDER_FEATURES.items() if known == order))
+        needs.add(next(name for name, known in ORDER_FEATURES.items() if known == order_of(request)))
     return needs
 
 
@@ -184,8 +195,8 @@ def read_hello(value: Answer) -> Hello:
         raise AnswerError(f"features in the answer to hello is an array of strings, not {_brief(features)}")
     if not set(features) & set(ORDER_FEATURES):
         raise AnswerError(f"features in the answer to hello names none of {', '.join(ORDER_FEATURES)}")
-    unknown = tuple(sorted({*features} - {*FEATURES}))
-    return Hello(name, frozenset(features) & frozenset(FEATURES), unknown)
+    unknown = tuple(shown(word, 40) for word in sorted({*features} - {*FEATURES}))
+    return Hello(shown(name, 80), frozenset(features) & frozenset(FEATURES), unknown)
 
 
 def difference(request: Request, expected: Answer, answer: Answer, hidden: set[str]) -> str | None:
@@ -216,6 +227,8 @@ def difference(request: Request, expected: Answer, answer: Answer, hidden: set[s
             f"it was refused with {_brief(code)}" if code else f"it was answered {_told(granted, relent)}"
         )
     grants = [(grant["run"], grant["token"]) for grant in expected["granted"]]
+    if (grants, expected["relent"]) == (granted, relent):
+        return None
     return f"should be answered {_told(grants, expected['relent'])}, but was answered {_told(granted, relent)}"
 
 
@@ -247,22 +260,22 @@ def _read(op: str, answer: Answer) -> tuple[list[tuple[str, str]], list[str], st
 def _state_difference(expected: Answer, answer: Answer, hidden: set[str]) -> str | None:
     if answer == expected and _has_no_number_for_a_bool(answer):
         return None
-    shown = _read_state(answer, hidden)
+    told = _read_state(answer, hidden)
     for name in _STATE_FIELDS:
-        should, is_ = expected[name], shown[name]
+        should, is_ = expected[name], told[name]
         if is_ is None or should == is_:
             continue
         if name == "runs":
-            told = _runs_difference(should, is_)
-            if told is not None:
-                return told
+            different = _runs_difference(should, is_)
+            if different is not None:
+                return different
             continue
         if name == "children":
             is_ = {run: children for run, children in is_.items() if children}
         if name == "lines":
             should, is_ = _by_node(should), _by_node(is_)
         if should != is_:
-            return f"{name} should be {_brief(expected[name])}, but is {_brief(shown[name])}"
+            return f"{name} should be {_brief(expected[name])}, but is {_brief(told[name])}"
     return None
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from slotcheck.checks.port.messages import (
+    PROTOCOL,
     Answer,
     Call,
-    Order,
     Request,
     answer_by_rule,
     answer_of,
+    order_of,
     refusal_of,
     state_answer,
 )
@@ -39,8 +40,10 @@ class Oracle:
     def answer(self, request: Request) -> Answer:
         """The answer that the rules demand."""
         op = request["op"]
+        if op == "hello":
+            return {"protocol": PROTOCOL}
         if op == "reset":
-            order = Order(request.get("order", "fewest_held"), request.get("tie", "served"))
+            order = order_of(request)
             cap: Any = request.get("cap")
             try:
                 self.state = LEND.initial(cap, order=order.order, tie=order.tie, relend=bool(request.get("relend")))

@@ -26,7 +26,7 @@ MOST_BYTES: Final = 2**20
 _CHUNK = 2**16
 _STDERR_KEPT = 2_000  # bytes, of its end
 _POLL = 0.05  # seconds between looks at whether the process lives, for its end closes no pipe that a child holds
-_GRACE = 1.0  # seconds that a process which closed its output has to end, before it is said to live on
+_GRACE = 0.5  # seconds that a process which closed its output has to end, before it is said to live on
 
 
 class StartError(Exception):

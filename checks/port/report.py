@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.port.check import PortReport
-from slotcheck.checks.port.counterexample import exchange_of, script_of, trace_of_port
-from slotcheck.checks.port.drive import PROTOCOL
+from slotcheck.checks.port.counterexample import exchange_of, script_of
 from slotcheck.checks.port.levels import EDGES, REQUESTS
 from slotcheck.checks.port.vectors import VERSION, Covered
 from slotcheck.checks.report import trace_text, versions
@@ -38,7 +37,7 @@ def port_as_json(report: PortReport, seconds: float | None) -> dict[str, Any]:
             "fields_not_shown": list(report.hidden),
         },
         "violations": [] if report.violation is None else [_violation(report)],
-        "undetermined": [] if report.stopped is None else [report.stopped],
+        "undetermined": [why for why in (report.stopped, report.nothing_to_look_at) if why],
         "parts": [
             {
                 "level": part.level,
@@ -60,7 +59,7 @@ def port_as_json(report: PortReport, seconds: float | None) -> dict[str, Any]:
 
 
 def _levels(report: PortReport) -> list[str]:
-    return [REQUESTS, *report.settings.levels]
+    return [*report.settings.levels, REQUESTS]
 
 
 def _counts(report: PortReport, level: str) -> dict[str, int]:
@@ -77,14 +76,13 @@ def _counts(report: PortReport, level: str) -> dict[str, int]:
 def _rate(report: PortReport) -> int | None:
     """Messages per second while a script was played, what it takes to make the script up included."""
     seconds = sum(part.seconds for part in report.parts)
-    return round(sum(part.messages for part in report.parts) / seconds) if seconds else None
+    return round(report.messages / seconds) if seconds else None
 
 
 def _violation(report: PortReport) -> dict[str, Any]:
     found = report.violation
     assert found is not None
-    name = "?" if report.hello is None else report.hello.name
-    trace = trace_of_port(name, found)
+    trace = report.trace
     sent, received = exchange_of(found)
     breach = found.fault.breach
     return {
@@ -119,6 +117,8 @@ def port_as_text(report: PortReport, seconds: float | None) -> RenderableType:
     if seconds is not None:
         rate = _rate(report)
         blocks.append(Text(f"{seconds:.1f} s" + (f", {rate:,} messages per second" if rate else ""), style="dim"))
+    if report.nothing_to_look_at:
+        blocks.append(Text(f"undetermined: {report.nothing_to_look_at}", style="yellow"))
     if report.stopped is not None:
         blocks.append(Text(f"undetermined: {report.stopped}", style="yellow"))
     verdict = report.verdict.value
@@ -144,17 +144,17 @@ def _told(report: PortReport) -> list[RenderableType]:
     """What is wrong: the trace, or the requests; the exchange itself; the script."""
     found = report.violation
     assert found is not None
-    trace = trace_of_port("?" if report.hello is None else report.hello.name, found)
-    fault = found.fault
-    where = f" (found in {report.where})" if report.where else ""
+    trace, fault = report.trace, found.fault
     blocks: list[RenderableType] = []
-    if trace is not None and fault.invariant != PROTOCOL:
+    if trace is not None:
         blocks.append(trace_text(trace))
+        if report.hello is None or "state" not in report.hello.features:
+            blocks.append(Text("  (the port shows no state: those here are as they must be)", style="dim"))
     else:
-        blocks.append(Text.assemble((f"{fault.invariant} is violated", "bold red"), where))
+        blocks.append(Text.assemble((f"{fault.invariant} is violated", "bold red")))
         blocks.append(Text(f"  {fault.message}"))
-        if trace is not None:
-            blocks += [Text(f"  {number}. {event}") for number, event in enumerate(trace.events, 1)]
+    if report.where:
+        blocks.append(Text(f"  found in {report.where}"))
     if found.remark:
         blocks.append(Text(f"  {found.remark}", style="yellow"))
     sent, received = exchange_of(found)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from slotcheck.checks.port.drive import PROTOCOL, REPLAYS, Fault, Session, since_reset
+from slotcheck.checks.port.drive import ANSWERS, LOCKSTEP, REPLAYS, Fault, Session, since_reset
 from slotcheck.checks.port.messages import Request
 
 __all__ = ["Smallest", "smallest"]
@@ -15,8 +17,13 @@ Requests: TypeAlias = tuple[Request, ...]
 # Scripts tried at most: where each may take a whole time-out or a new process, few.
 _TRIES: Final = 3_000
 _TRIES_WITH_A_NEW_PROCESS: Final = 60
-_TRIES_WITH_A_TIMEOUT: Final = 8
+_TRIES_WITH_A_TIMEOUT: Final = 4
+_FEW: Final = 30  # requests: then pairs of them are tried
 _SLOW: Final = frozenset({"hangs", "half a line", "closes its output"})
+
+
+_NOT_AGAIN: Final = "the same requests to a new process do not show it: the port does not do the same every time"
+_ONLY_IN_A_BATCH: Final = "each of these requests alone is answered as it must be: it is the batch that is not"
 
 
 class Smallest(NamedTuple):
@@ -28,39 +35,42 @@ class Smallest(NamedTuple):
     remark: str = ""
 
 
-def smallest(session: Session, fault: Fault) -> Smallest:
-    """The smallest script found that shows a fault of the same kind."""
-    requests = since_reset(fault.requests)
-    if fault.breach is None:
-        still = _Still(fault, session.again, _TRIES)
-    else:
+def smallest(session: Session, fault: Fault, *, shows: bool) -> Smallest:
+    """The smallest script found that shows a fault of the same kind to a new process.
+
+    Args:
+        shows: whether the port has `state`.
+    """
+    if fault.breach is not None:
+        if not fault.alone:
+            batch = fault.breach.sent.startswith('{"op":"batch"')
+            return Smallest(since_reset(fault.requests), fault, _ONLY_IN_A_BATCH if batch else _NOT_AGAIN)
         slow = fault.breach.kind in _SLOW
-        still = _Still(fault, session.fresh, _TRIES_WITH_A_TIMEOUT if slow else _TRIES_WITH_A_NEW_PROCESS)
-    found = still(requests)
-    if found is not None:
-        found = _last_of(still, found)
-        if fault.breach is None and "state" in session.port().hello.features:
-            found = still(_with_states(found.requests)) or found
-        found = _cut(still, found)
-        alone = session.fresh(found.requests)
-        if alone is not None and alone.invariant == fault.invariant:
+        found = _cut(_Still(fault, session.fresh, _TRIES_WITH_A_TIMEOUT if slow else _TRIES_WITH_A_NEW_PROCESS), fault)
+        return Smallest(found.requests, found)
+    still = _Still(fault, session.again, _TRIES)
+    again = still(since_reset(fault.requests))
+    if again is not None:
+        again = _last_of(still, again)
+        if shows:
+            again = still(_with_states(again.requests)) or again
+        alone = session.fresh(_cut(still, again).requests)
+        if alone is not None and _kind(alone) == _kind(fault):
             return Smallest(alone.requests, alone)
     return _with_all(session, fault)
 
 
 def _with_all(session: Session, fault: Fault) -> Smallest:
-    """A fault that the requests since the last `reset` do not bring about in a new process."""
+    """A wrong answer that the requests since the last `reset` do not bring about in a new process."""
     still = _Still(fault, session.fresh, _TRIES_WITH_A_NEW_PROCESS)
     found = still(fault.requests)
     if found is None:
-        told = "the same requests to a new process do not show it: the port does not do the same every time"
-        return Smallest(since_reset(fault.requests), fault, told)
+        return Smallest(since_reset(fault.requests), fault, _NOT_AGAIN)
     found = _cut(still, found)
-    if fault.invariant == PROTOCOL or sum(request["op"] == "reset" for request in found.requests) < 2:
+    if sum(request["op"] == "reset" for request in found.requests) < 2:
         return Smallest(found.requests, found)
     told = f"what came before the last reset is needed, so something outlives a reset: {found.message}"
-    replays = Fault(REPLAYS, told, found.requests, found.answer, found.breach)
-    return Smallest(found.requests, replays)
+    return Smallest(found.requests, replace(found, invariant=REPLAYS, message=told))
 
 
 class _Still:
@@ -80,7 +90,9 @@ class _Still:
 
 
 def _kind(fault: Fault) -> tuple[str, str]:
-    return fault.invariant, "" if fault.breach is None else fault.breach.kind
+    """A wrong answer to a call that the rules allow is one kind, be it a refusal or not."""
+    invariant = LOCKSTEP if fault.invariant == ANSWERS else fault.invariant
+    return invariant, "" if fault.breach is None else fault.breach.kind
 
 
 def _with_states(requests: Sequence[Request]) -> Requests:
@@ -101,21 +113,30 @@ def _last_of(still: _Still, fault: Fault) -> Fault:
 
 
 def _cut(still: _Still, fault: Fault) -> Fault:
-    """Without the requests that are not needed: in pieces of half, a quarter, ... of them, down to one by one."""
+    """Without what is not needed: requests, runs, pairs of requests, members of requests, as long as that goes on."""
     fault = _without_pieces(still, fault)
-    for change in (_plainer_reset, _lower_caps, _short_names):
-        while (changed := next(filter(None, map(still, change(fault.requests))), None)) is not None:
-            fault = changed
-    return _without_pieces(still, fault)
+    size = -1
+    while size != _size(fault.requests):
+        size = _size(fault.requests)
+        for change in (_without_a_run, _without_a_pair, _plainer_requests, _plainer_reset, _lower_caps, _short_names):
+            while (changed := next(filter(None, map(still, change(fault.requests))), None)) is not None:
+                fault = changed
+        fault = _without_pieces(still, fault)
+    return fault
+
+
+def _size(requests: Requests) -> int:
+    return sum(map(len, requests))
 
 
 def _without_pieces(still: _Still, fault: Fault) -> Fault:
     size = max(len(fault.requests) // 2, 1)
     while True:
         cut = False
+        first = int(fault.requests[0]["op"] == "reset")  # what makes the pool stays
         end = len(fault.requests) - 1  # the last request is the one that is answered wrongly
-        while end > 1:
-            start = max(end - size, 1)
+        while end > first:
+            start = max(end - size, first)
             requests = fault.requests
             shorter = still(requests[:start] + requests[end:])
             if shorter is not None:
@@ -126,6 +147,32 @@ def _without_pieces(still: _Still, fault: Fault) -> Fault:
         if size == 1 and not cut:
             return fault
         size = max(size // 2, 1)
+
+
+def _without_a_run(requests: Requests) -> Iterator[Requests]:
+    """Without all that names one of the runs; the last request stays."""
+    last = requests[-1]
+    for run in dict.fromkeys(request["run"] for request in requests if "run" in request):
+        if run not in (last.get("run"), last.get("parent")):
+            yield tuple(one for one in requests if run not in (one.get("run"), one.get("parent")))
+
+
+def _without_a_pair(requests: Requests) -> Iterator[Requests]:
+    """Without two of the requests between the first and the last, where these are few."""
+    if len(requests) <= _FEW:
+        for one, other in combinations(range(1, len(requests) - 1), 2):
+            yield tuple(request for at, request in enumerate(requests) if at not in (one, other))
+
+
+def _plainer_requests(requests: Requests) -> Iterator[Requests]:
+    """With one request that has no job, or no parent, or that is an ask and no try."""
+    for at, request in enumerate(requests):
+        for name in ("job", "parent"):
+            if name in request:
+                without = {key: value for key, value in request.items() if key != name}
+                yield (*requests[:at], without, *requests[at + 1 :])
+        if request["op"] == "try_ask":
+            yield (*requests[:at], {**request, "op": "ask"}, *requests[at + 1 :])
 
 
 def _plainer_reset(requests: Requests) -> Iterator[Requests]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from slotcheck.checks.port.graph import Family, Graph, renamed_call, renamed_state
-from slotcheck.checks.port.messages import Answer, Request, answer_of, request_of, reset_request, state_answer
+from slotcheck.checks.port.graph import Family, Graph, renamed_request, renamed_state
+from slotcheck.checks.port.messages import Answer, Request, answer_of, reset_request, state_answer
 from slotcheck.checks.port.oracle import Exchange
 from slotcheck.checks.port.tour import tour
 
@@ -56,7 +56,7 @@ class Walk:
             if new:
                 numbers[node, which] = number
                 number += 1
-            yield Walked(_exchange(edge.call, edge.answer, names), number - 1 if new else None)
+            yield Walked(_exchange(edge.request, edge.answer, names), number - 1 if new else None)
             names = {name: names[called] for name, called in zip(graph.names, edge.renaming, strict=True)}
             if new and self._every_state and self._shows and edge.target in visited:
                 yield self._view(edge.target, names)
@@ -66,9 +66,9 @@ class Walk:
         graph = self.graph
         if self._shows and self._every_state:
             yield self._view(node, names)
-        loops = [(edge.call, edge.answer) for edge in graph.edges[node] if edge.target == node]
-        for call, answer in [*loops, *(graph.still[node] if self._still else ())]:
-            yield Walked(_exchange(call, answer, names), number)
+        loops = [(edge.request, edge.answer) for edge in graph.edges[node] if edge.target == node]
+        for request, answer in [*loops, *(graph.still[node] if self._still else ())]:
+            yield Walked(_exchange(request, answer, names), number)
             number += 1
         if self._shows:
             yield self._view(node, names)
@@ -86,12 +86,12 @@ def opening(family: Family) -> Request:
     return reset_request(family.caps[0], family.order, family.relend)
 
 
-def _exchange(call: tuple[Any, ...], answer: Answer, names: Mapping[str, str]) -> Exchange:
-    return Exchange(request_of(renamed_call(call, names)), _renamed_answer(answer, names))
+def _exchange(request: Request, answer: Answer, names: Mapping[str, str]) -> Exchange:
+    return Exchange(renamed_request(request, names), _renamed_answer(answer, names))
 
 
 def _renamed_answer(answer: Answer, names: Mapping[str, str]) -> Answer:
-    if "error" in answer:
+    if "error" in answer or not (answer["granted"] or answer["relent"]):
         return answer
     return {
         "granted": [{"run": names[grant["run"]], "token": grant["token"]} for grant in answer["granted"]],

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from slotcheck.checks.permit_subject import with_permits
 from slotcheck.checks.subject import ClassSubject, RuleSubject
 from slotcheck.checks.tlc.instance import (
     Instance,
@@ -48,6 +49,7 @@ _FIELDS = (
     "lines",
     "levels",
     "resizes",
+    "permits",
     "more",
 )
 
@@ -188,6 +190,8 @@ def _workload(instance: Instance, subject: Subject) -> Workload:
         subject = subject.made_with(**instance.options)
     if isinstance(subject, RuleSubject):
         subject = subject.declared(instance.scenario.levels)
+    if instance.permits and isinstance(subject, RuleSubject | ClassSubject):
+        subject = with_permits(subject)
     return Workload(instance.scenario, Calls(subject), cap=instance.cap, relend=instance.relend, symmetry=False)
 
 

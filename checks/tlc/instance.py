@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -31,6 +31,7 @@ Key: TypeAlias = tuple[Any, ...]
 
 _PROGRESS = {IDLE: "idle", ASKED: "asked", ENDED: "ended", RESUMED: "resumed"}
 _POOL = ("cap", "taken", "phase", "token", "lent", "level", "parent", "waiting", "children", "held", "lines")
+_PERMITS = ("holder", "queue", "memo", "under")
 _ROOT = 1
 _NOTHING_MORE: Key = ()
 
@@ -53,6 +54,10 @@ class Instance(NamedTuple):
     #: Empty: each run without a parent has a job of its own, and so have all runs below it.
     jobs: tuple[int, ...] = ()
     job: tuple[int, ...] = ()
+    #: R9, of each run: its component, 0 for none, and the key that a memo answers it by; and whether bodies may fail.
+    component: tuple[int, ...] = ()
+    key: tuple[int, ...] = ()
+    fail: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -64,10 +69,16 @@ class Instance(NamedTuple):
         """The same for the explorer."""
         names = self.names
         runs = tuple(
-            RunSpec(name, names[above - 1] if above else None, job=self.paths[node] if self.names_jobs else None)
-            for name, above, node in zip(names, self.parent, self.job_of_runs, strict=True)
+            RunSpec(
+                name,
+                names[above - 1] if above else None,
+                job=self.paths[node] if self.names_jobs else None,
+                component=self.components[at],
+                key=self.keys[at],
+            )
+            for at, (name, above, node) in enumerate(zip(names, self.parent, self.job_of_runs, strict=True))
         )
-        acts = [Act("cancel")] * self.cancel + [Act("finish")] * self.early
+        acts = [Act("cancel")] * self.cancel + [Act("finish")] * self.early + [Act("fail")] * self.fail
         if self.resizes:
             acts += [Act("resize", cap=cap) for cap in CAPS]
         tree = tree_text(runs)
@@ -77,13 +88,20 @@ class Instance(NamedTuple):
                 ("cancel", self.cancel),
                 ("early", self.early),
                 ("late", self.late),
+                ("fail", self.fail),
                 (f"{self.resizes} resizes", self.resizes),
             )
             if on
         ]
-        jobs = [f"{name}: {'/'.join(self.paths[node])}" for name, node in zip(names, self.job, strict=False)]
+        more = ""
+        if self.names_jobs:
+            jobs = [f"{name}: {'/'.join(self.paths[node])}" for name, node in zip(names, self.job, strict=True)]
+            more = f", jobs {', '.join(jobs)}"
+        if self.permits:
+            built = [f"{run.name}: {run.component}{f' {run.key}' if run.key else ''}" for run in runs if run.component]
+            more += f", components {', '.join(built)}"
         return Scenario(
-            " ".join([tree, *(told or ["plain"])]) + (f", jobs {', '.join(jobs)}" if self.names_jobs else ""),
+            " ".join([tree, *(told or ["plain"])]) + more,
             runs,
             caps=(self.cap,),
             relend=(self.relend,),
@@ -103,6 +121,21 @@ class Instance(NamedTuple):
     def options(self) -> dict[str, str]:
         """What a pool of this order is made with."""
         return {"order": self.order} if self.order == "fifo" else {"order": self.order, "tie": self.tie}
+
+    @property
+    def permits(self) -> bool:
+        """Whether some run needs a permit."""
+        return any(self.component)
+
+    @property
+    def components(self) -> list[str | None]:
+        """Of each run the name of its component: A, B, ..."""
+        return [chr(ord("A") + number - 1) if number else None for number in self.component or [0] * len(self.parent)]
+
+    @property
+    def keys(self) -> list[str | None]:
+        """Of each run its key: v1, v2, ..."""
+        return [f"v{number}" if number else None for number in self.key or [0] * len(self.parent)]
 
     @property
     def job_of_runs(self) -> tuple[int, ...]:
@@ -137,8 +170,8 @@ def _own_jobs(parents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def instance_of(scenario: Mapping[str, Any]) -> Instance:
-    """The instance that a state's ``scenario`` says."""
-    fields = {name: _plain(scenario[name]) for name in Instance._fields}
+    """The instance that a state's ``scenario`` says; what it does not speak of is the default."""
+    fields = {name: _plain(scenario[name]) for name in Instance._fields if name in scenario}
     return Instance(**fields)
 
 
@@ -161,19 +194,25 @@ def action_between(name: str, names: list[str], before: Mapping[str, Any], after
     if verb == "resize":
         cap = after["pool"]["cap"]
         return (verb, cap) if cap != before["pool"]["cap"] else None
-    both = zip(before["progress"], after["progress"], strict=True)
-    moved = [at for at, (one, two) in enumerate(both) if one != two]
+    moved = _differ(before["progress"], after["progress"])
+    if not moved and verb == "resume":  # without a slot: it drops its permit and asks the pool, which learns of it
+        moved = _differ(before["pool"]["phase"], after["pool"]["phase"])
     return (verb, names[moved[0]]) if len(moved) == 1 else None
+
+
+def _differ(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
+    return [at for at, (one, two) in enumerate(zip(before, after, strict=True)) if one != two]
 
 
 def key_of_spec(state: Mapping[str, Any]) -> Key:
     """A state of the specification, without its scenario."""
-    pool = state["pool"]
+    pool, permits = state["pool"], state.get("permits")
     return (
         tuple(state["progress"]),
         *(_plain(pool[name]) for name in _POOL),
         state["levels"],
         state["resizes"],
+        () if permits is None else tuple(_plain(permits[name]) for name in _PERMITS),
         _NOTHING_MORE,
     )
 
@@ -214,8 +253,29 @@ def key_of_workload(instance: Instance, workload: Workload, state: WorkloadState
         tuple(standing),
         state.levels,
         state.resizes,
+        _permits_of(instance, snapshot) if instance.permits else (),
         (*_more(instance, workload, state, snapshot, known), *lines.items()),
     )
+
+
+def _permits_of(instance: Instance, snapshot: Any) -> Key:
+    """The permits of a snapshot as the specification has them: by component holder, queue and memo; by run whom it asks
+    under.
+    """
+    number: dict[str | None, int] = {name: at for at, name in enumerate(instance.names, 1)}
+    number[None] = 0
+    version: dict[str | None, int] = dict(zip(instance.keys, instance.key, strict=True))
+    version[None] = 0
+    permits = {permit.component: permit for permit in snapshot.permits}
+    present = {run.run: run for run in snapshot.present}
+    holder, queue, memo = [], [], []
+    for at in range(max(instance.component)):
+        permit = permits.get(chr(ord("A") + at))
+        holder.append(0 if permit is None else number[permit.holder])
+        queue.append(() if permit is None else tuple([number[run] for run in permit.queue]))
+        memo.append(0 if permit is None else version[permit.memo])
+    under = tuple([number[present[name].parent] if name in present else 0 for name in instance.names])
+    return tuple(holder), tuple(queue), tuple(memo), under
 
 
 def _more(
@@ -231,8 +291,27 @@ def _more(
     fixed = snapshot.order, snapshot.tie, snapshot.relend
     if fixed != (instance.order, instance.tie, workload.relend):
         yield "order", fixed
+    if instance.permits:
+        yield from _more_of_permits(instance, workload, state, snapshot)
     if state.broken:
         yield "broken", True
+
+
+def _more_of_permits(
+    instance: Instance, workload: Workload, state: WorkloadState, snapshot: Any
+) -> Iterator[tuple[str, Any]]:
+    present = {run.run: run for run in snapshot.present}
+    for at, (spec, progress) in enumerate(zip(workload.scenario.runs, state.progress, strict=True)):
+        run = present.pop(spec.name, None)
+        if (run is not None) != (progress not in (IDLE, ENDED)):
+            yield "present", spec.name
+        if run is not None:
+            working = spec.component is not None and progress >= RESUMED
+            lineage, job = workload.scenario.lineage[spec.name], instance.paths[instance.job_of_runs[at]]
+            should = spec.component, spec.key, lineage, job, working
+            if (run.component, run.key, run.lineage, run.job, run.working) != should:
+                yield "present", run
+    yield from (("present", name) for name in sorted(present))
 
 
 def view_of(instance: Instance, state: Mapping[str, Any]) -> State:

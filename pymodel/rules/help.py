@@ -33,7 +33,7 @@ class Help(Rule):
         known = draft.runs.get(run)
         if known is None or known.phase != "in_flight" or known.lent or not draft.waiting:
             raise Refusal("not_known", run)
-        picked = order.pick(draft)
+        picked = order.pick(draft) or draft.waiting[0]  # on top of a worker it takes no slot of its job's share
         order.leave(draft, picked, pool_slot=False)
         self._push(draft, run, picked)
         return draft.done()

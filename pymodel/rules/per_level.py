@@ -42,7 +42,7 @@ class PerLevel(Rule):
         return {level for level, count in taken.items() if count >= draft.cap}
 
     def _admit(self, draft: Draft, run: RunId) -> bool:
-        if draft.runs[run].level in self._full(draft):
+        if draft.runs[run].level in self._full(draft) or not order.has_room(draft, run):
             return False
         draft.taken += 1
         draft.admit(run, "pool")
@@ -52,9 +52,9 @@ class PerLevel(Rule):
         while True:
             full = self._full(draft)
             among = [run for run in draft.waiting if draft.runs[run].level not in full]
-            if not among:
-                return
             run = order.pick(draft, among)
+            if run is None:
+                return
             order.leave(draft, run, pool_slot=True)
             self._admit(draft, run)
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from slotcheck.pymodel.conduct import Conduct
 from slotcheck.pymodel.rules import order
+from slotcheck.pymodel.rules.order import judge as judge_order
 from slotcheck.pymodel.rules.state import Draft, Job, Outcome, Refusal, Run, RunId, State, drafted
 
-__all__ = ["ORDERS", "TIES", "Rule"]
+__all__ = ["TIES", "Rule"]
 
-ORDERS = ("fewest_held", "fifo")
 TIES = ("served", "oldest")
 
 
@@ -35,8 +35,7 @@ class Rule:
     def initial(self, cap: int, *, order: str = "fewest_held", tie: str = "served", relend: bool = False) -> Any:
         """A pool that knows no run (R1)."""
         _judge_cap(cap)
-        if order not in ORDERS:
-            raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
+        judge_order(order)
         if tie not in TIES:
             raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         return State(cap, 0, frozenset(), (), frozenset(), frozenset(), order, tie, relend)
@@ -100,8 +99,8 @@ class Rule:
     # -- what the rules share ------------------------------------------------------------------------------------
 
     def _take(self, draft: Draft, run: RunId) -> bool:
-        """A pool slot for a run in no queue, if one is free."""
-        if draft.taken >= draft.cap:
+        """A pool slot for a run in no queue, if one is free and its job may take it."""
+        if draft.taken >= draft.cap or not order.has_room(draft, run):
             return False
         draft.taken += 1
         draft.admit(run, "pool")
@@ -111,6 +110,8 @@ class Rule:
         """Free pool slots go to waiters, one by one, R6 applied anew to each."""
         while draft.waiting and draft.taken < draft.cap:
             run = order.pick(draft)
+            if run is None:
+                return
             order.leave(draft, run, pool_slot=True)
             self._take(draft, run)
 

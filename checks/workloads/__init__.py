@@ -1,0 +1,1 @@
+"""Timed scenarios, for simulations: workloads of the posts and our own, too big to explore."""
