@@ -56,6 +56,12 @@ class Way(NamedTuple):
     options: dict[str, str]
     relend: bool
 
+    @property
+    def name(self) -> str:
+        """What the histories of pools made so are called."""
+        how = " ".join(self.options.values())
+        return f"a random history{f', order {how}' if how else ''}"
+
 
 @dataclass
 class Histories:
@@ -74,11 +80,22 @@ class _Fault(NamedTuple):
     message: str
 
 
-def play_histories(subject: ClassSubject, reference: Rule) -> Histories:
-    """Play all histories, until one fails for each invariant at most."""
+def play_histories(
+    subject: ClassSubject, reference: Rule, *, until: str | None = None, where: tuple[str, bool] | None = None
+) -> Histories:
+    """Play all histories, until one fails for each invariant at most.
+
+    Args:
+        subject: what lives.
+        reference: what it must do.
+        until: an invariant to end with, as soon as it fails.
+        where: only the histories of this name, with relend on or off.
+    """
     found = Histories()
     told: set[str] = set()
     for number, way in enumerate(_ways(subject, found)):
+        if where is not None and where != (way.name, way.relend):
+            continue
         for history in range(_HISTORIES if way.options.get("order", "fifo") in ("fewest_held", "fifo") else _FEWER):
             rng = random.Random(_SEED + 1_000 * number + history)
             cap = rng.choice((1, 1, 2, 2, 3, 4))
@@ -89,6 +106,8 @@ def play_histories(subject: ClassSubject, reference: Rule) -> Histories:
             if fault is not None and fault.invariant not in told:
                 told.add(fault.invariant)
                 found.traces.append(_smallest(subject, reference, way, cap, calls, fault))
+                if fault.invariant == until:
+                    return found
     return found
 
 
@@ -211,8 +230,6 @@ def _smallest(subject: ClassSubject, reference: Rule, way: Way, cap: int, calls:
             made.append((call, None))
         else:
             made.append((call, subject.call_live(pool, verb, *args)))
-    how = " ".join(way.options.values())
-    told = f"a random history{f', order {how}' if how else ''}"
     return trace_of_calls(
-        subject.name, told, made, fault.invariant, fault.message, start=start, cap=cap, relend=way.relend
+        subject.name, way.name, made, fault.invariant, fault.message, start=start, cap=cap, relend=way.relend
     )

@@ -1,9 +1,15 @@
-"""Setting the checks on faulty implementations: each must be caught by what it is named for."""
+"""Setting the checks on faulty implementations: each must be caught by what it is named for.
+
+`catch` looks for the smallest that shows the mistake. `catch_named` looks only where it was found before, which is kept
+in ``named.json`` beside this file, and wants the same message again: in seconds, what a gate asks on every change.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.resources import files
 from typing import NamedTuple
 
 from slotcheck.checks.aio_check import AioTrace, Ways, check_program
@@ -25,7 +31,7 @@ from slotcheck.pymodel.rules import RULES
 from slotcheck.pymodel.scenario import Scenario
 from slotlending.pool import Pool
 
-__all__ = ["FAULTY", "MUTANT_RUNS", "Caught", "catch"]
+__all__ = ["FAULTY", "MUTANT_RUNS", "Caught", "Place", "catch", "catch_named", "place_of", "places"]
 
 #: All that is faulty, pools, permits and ports, by name.
 FAULTY: dict[str, type[Mutant] | type[FaultyPermits] | type[FaultyPort]] = {**MUTANTS, **PERMITS, **PORTS}
@@ -51,6 +57,63 @@ class Caught(NamedTuple):
     message: str
 
 
+class Place(NamedTuple):
+    """Where the invariant that a faulty implementation is named for catches it, and what is then said."""
+
+    #: The scenario, history or program; None where making one is enough.
+    scenario: str | None
+    cap: int
+    relend: bool
+    message: str
+
+
+def place_of(one: Caught) -> Place:
+    """Where it was caught."""
+    if one.trace is None or one.trace.scenario == "any pool":
+        return Place(None, 0, False, one.message)
+    return Place(one.trace.scenario, one.trace.cap, one.trace.relend, one.message)
+
+
+@functools.cache
+def places() -> Mapping[str, Place]:
+    """Of each the place where it is caught, by name."""
+    said = json.loads(files("slotcheck.checks.mutants").joinpath("named.json").read_text(encoding="utf-8"))
+    return {name: Place(**place) for name, place in said.items()}
+
+
+def catch_named(name: str) -> Caught:
+    """Check it where it was caught before, and nowhere else: the same invariant must fail there with the same message.
+
+    An implementation that fails for another reason, as by raising an error, is not caught.
+    """
+    place = places().get(name)
+    if place is None:
+        missed = FAULTY[name]
+        return Caught(name, _kind(name), missed.mistake, missed.caught_by, False, None, "no place is known to look at")
+    if name in MUTANTS:
+        caught = _catch(MUTANTS[name], _parts_at(place, generated_scenarios, MUTANT_RUNS), place)
+    elif name in PERMITS:
+        caught = _catch_permits(PERMITS[name], _parts_at(place, permit_scenarios, _PERMIT_RUNS))
+    else:
+        caught = _catch_port(PORTS[name], _PORT_RUNS, place)
+    if caught.caught and caught.message != place.message:
+        told = f"{caught.caught_by} failed, but for another reason: {caught.message}"
+        return caught._replace(caught=False, trace=None, message=told)
+    return caught
+
+
+def _parts_at(place: Place, generate: Callable[[int], Iterable[Scenario]], runs: int) -> list[Part]:
+    return [
+        part
+        for part in _smallest_first(generate, runs)
+        if (part.scenario.name, part.cap, part.relend) == (place.scenario, place.cap, place.relend)
+    ]
+
+
+def _kind(name: str) -> str:
+    return "pool" if name in MUTANTS else "permits" if name in PERMITS else "port"
+
+
 def catch(names: Iterable[str], runs: int) -> Iterator[Caught]:
     """Check each on what is generated of up to so many runs, the smallest first, until its invariant fails."""
     for name in names:
@@ -71,18 +134,19 @@ def _size(part: Part) -> tuple[int, int]:
     return len(part.scenario.runs), part.cap
 
 
-def _catch(mutant: type[Mutant], parts: list[Part]) -> Caught:
+def _catch(mutant: type[Mutant], parts: list[Part], place: Place | None = None) -> Caught:
     name = mutant.__name__
     subject = ClassSubject(f"slotcheck.checks.mutants:{name}", mutant)
+    missed = Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught")
     if mutant.caught_by == "Refused" and (fault := refuses_bad_caps(subject)) is not None:
-        trace = trace_of_bad_cap(subject)
-        return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, trace, fault)
+        return missed._replace(caught=True, trace=trace_of_bad_cap(subject), message=fault)
     if mutant.in_histories:
-        for trace in play_histories(subject, RULES["lend"]).traces:
+        where = None if place is None or place.scenario is None else (place.scenario, place.relend)
+        for trace in play_histories(subject, RULES["lend"], until=mutant.caught_by, where=where).traces:
             if trace.invariant == mutant.caught_by:
-                return Caught(name, "pool", mutant.mistake, mutant.caught_by, True, trace, trace.message)
-        return Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught")
-    return _caught(Caught(name, "pool", mutant.mistake, mutant.caught_by, False, None, "not caught"), subject, parts)
+                return missed._replace(caught=True, trace=trace, message=trace.message)
+        return missed
+    return _caught(missed, subject, parts)
 
 
 def _catch_permits(faulty: type[FaultyPermits], parts: list[Part]) -> Caught:
@@ -109,11 +173,16 @@ def _caught(missed: Caught, subject: AnySubject, parts: list[Part]) -> Caught:
     return missed if best is None else missed._replace(caught=True, trace=best, message=best.message)
 
 
-def _catch_port(port: type[FaultyPort], runs: int) -> Caught:
+def _catch_port(port: type[FaultyPort], runs: int, place: Place | None = None) -> Caught:
+    """On programs of up to so many runs; with ``place`` only on the one there."""
     told = port.__name__, "port", port.mistake, port.caught_by
     checked = resolve_port(f"slotcheck.checks.mutants:{port.__name__}")
     for count in range(1, runs + 1):
-        programs = list(programs_of(count))
+        programs = [
+            program
+            for program in programs_of(count)
+            if place is None or (program.name, program.cap, program.relend) == place[:3]
+        ]
         for ways in (Ways(cancels=False, resizes=False), Ways()):
             for program in programs:
                 for trace in check_program(program, checked, ways).traces:
