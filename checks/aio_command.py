@@ -16,8 +16,8 @@ from slotcheck.checks.aio_report import aio_as_json, aio_as_text
 from slotcheck.checks.aio_suite import AioSettings, check_port, resolve_port
 from slotcheck.checks.aio_trees import many_tasks
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
-from slotcheck.checks.report import console
 from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.terminal import console
 from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_option, write_aio_folder
 
 __all__ = ["asyncio_command"]

@@ -16,7 +16,7 @@ from slotcheck.checks.aio_suite import AioReport, covered
 from slotcheck.checks.aio_trees import TreeResult
 from slotcheck.checks.aio_watch import PORT_INVARIANTS, PORT_WITNESSES
 from slotcheck.checks.judge import ALL_INVARIANTS
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["aio_as_json", "aio_as_text", "aio_trace_text", "why_undetermined"]

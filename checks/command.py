@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from slotcheck.checks.report import console
+from slotcheck.checks.terminal import console
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.rules.order import ORDERS
 
@@ -31,7 +33,27 @@ class BadInput(click.ClickException):
 
 
 class Commands(click.Group):
-    """Commands of which each ends with a verdict: no other way out may look like one."""
+    """Commands of which each ends with a verdict: no other way out may look like one.
+
+    Args:
+        modules: of each command the module of this package that it is in, which is imported when it is used.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str], **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names."""
+        return sorted(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; None if there is none."""
+        if cmd_name not in self._modules:
+            return None
+        module = importlib.import_module(f"slotcheck.checks.{self._modules[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
 
     def invoke(self, ctx: click.Context) -> object:
         try:

@@ -18,9 +18,9 @@ from slotcheck.checks.compare_report import comparison_as_json, comparison_as_te
 from slotcheck.checks.designs import DESIGNS, Look
 from slotcheck.checks.plots import PlotError, judge_path, save
 from slotcheck.checks.relend_report import relend_as_json, relend_as_text, relend_gains, relend_plot
-from slotcheck.checks.report import console
 from slotcheck.checks.rows import rows_of
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
+from slotcheck.checks.terminal import console
 from slotcheck.pymodel.explore import Limits
 
 __all__ = ["compare_command"]

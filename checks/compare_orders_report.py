@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.compare_orders import Comparison
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["orders_as_json", "orders_as_text", "verdict_of"]

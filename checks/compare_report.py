@@ -11,8 +11,8 @@ from rich.text import Text
 
 from slotcheck.checks.compare import COLUMNS, POST, POST_CAP, POST_FILES, Comparison, files_expected
 from slotcheck.checks.designs import BREAKS, CONDITIONS, DESIGNS, Design, Series
-from slotcheck.checks.report import versions
 from slotcheck.checks.rows import Row
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Verdict
 

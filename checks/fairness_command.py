@@ -15,8 +15,8 @@ from rich.text import Text
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.fairness import Worst, claims, worst_overtaking
-from slotcheck.checks.report import console, versions
 from slotcheck.checks.subject import SubjectError, resolve_subject
+from slotcheck.checks.terminal import console, versions
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["fairness_command"]

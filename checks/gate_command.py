@@ -24,7 +24,7 @@ from slotcheck.checks.gate.report import GateReport, gate_as_json
 from slotcheck.checks.gate.run import run_pieces
 from slotcheck.checks.gate.store import FOLDER, Store
 from slotcheck.checks.gate.tell import gate_as_markdown, gate_as_text
-from slotcheck.checks.report import console
+from slotcheck.checks.terminal import console
 
 __all__ = ["gate_command"]
 
@@ -38,13 +38,24 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--skip", multiple=True, metavar="PIECE", help="Leave this piece out. May be repeated.")
 @click.option("--changed-since", metavar="REV", help="Run only what a change since this revision may have broken.")
 @click.option("--no-cache", is_flag=True, help="Run everything, whatever results are kept.")
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), default=Path(FOLDER), show_default=True, help="Where results are kept.")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(FOLDER),
+    show_default=True,
+    help="Where results are kept.",
+)
 @click.option("--base", type=_FILE, metavar="FILE", help="A report of another gate, to compare what was covered with.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
 @click.option("--sarif", type=_FILE, metavar="FILE", help="Also write SARIF 2.1.0.")
 @click.option("--summary", type=_FILE, metavar="FILE", help="Also add a summary in Markdown to this file.")
 @click.option("--report", type=_FILE, metavar="FILE", help="Also write the JSON object.")
-@click.option("--traces", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Also write each counterexample in all its forms.")
+@click.option(
+    "--traces",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write each counterexample in all its forms.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
 def gate_command(
@@ -86,7 +97,9 @@ def gate_command(
     skips = _skips(only, skip, inputs, changes)
     with _progress(pieces, store) as (begun, ended):
         try:
-            for result in run_pieces(pieces, inputs, store, folder=folder, traces=traces and traces.resolve(), skip=skips, tell=begun):
+            for result in run_pieces(
+                pieces, inputs, store, folder=folder, traces=traces and traces.resolve(), skip=skips, tell=begun
+            ):
                 gate.results.append(result)
                 ended(result)
         except KeyboardInterrupt:
@@ -173,7 +186,12 @@ def _progress(
     expected = {piece.name: (store and store.seconds(piece.name)) or piece.expected for piece in pieces}
     done = 0.0
     with Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"), console=to, transient=True
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=to,
+        transient=True,
     ) as bar:
         task = bar.add_task("gate", total=sum(expected.values()), left="")
 
@@ -191,4 +209,10 @@ def _progress(
 
 
 def _told(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )

@@ -20,7 +20,7 @@ from slotcheck.checks.port.counterexample import script_of, write_forms
 from slotcheck.checks.port.levels import LEVELS
 from slotcheck.checks.port.process import StartError
 from slotcheck.checks.port.report import port_as_json, port_as_text
-from slotcheck.checks.report import console
+from slotcheck.checks.terminal import console
 from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_option
 
 __all__ = ["port_command"]

@@ -16,7 +16,7 @@ import click
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.prove import DEEP_RUNS, RUNS, Found, chosen_names, everything, overall, prove, units
 from slotcheck.checks.prove_report import line, prove_as_json, prove_as_text
-from slotcheck.checks.report import console
+from slotcheck.checks.terminal import console
 from slotcheck.proofs.catalogue import obligations
 from slotcheck.proofs.obligation import script
 from slotcheck.proofs.solve import SOLVERS

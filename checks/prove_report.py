@@ -11,7 +11,7 @@ from rich.text import Text
 
 from slotcheck.checks.prove import PROVED, Found, good, overall
 from slotcheck.checks.relation_check import Comparison
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 from slotcheck.proofs.invariant import CONJUNCTS
 from slotcheck.proofs.relation import ACTIONS
 from slotcheck.proofs.solve import solver_versions

@@ -13,7 +13,7 @@ from rich.table import Table
 from slotcheck.checks.command import BadInput
 from slotcheck.checks.race import CHUNK, RACED, READ, Race, race
 from slotcheck.checks.race_drawing import race_drawing
-from slotcheck.checks.report import console, versions
+from slotcheck.checks.terminal import console, versions
 
 __all__ = ["race_command"]
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from slotcheck.checks.plots import plot_grid
 from slotcheck.checks.relend_gain import Gain, RandomGain, comb_gains, no_gains, random_gains
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 from slotcheck.pymodel.explore import Verdict
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from slotcheck.checks.facts import Facts, most_in_flight
 from slotcheck.checks.invariants import CALLS, STATES, Happening, Situation
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.paths import heaviest_paths
-from slotcheck.checks.report import versions
 from slotcheck.checks.subject import AnySubject, ClassSubject, view
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Step, Trace, call_event, made_call, plain_view, state_of
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.rules import RULES, Refusal, Rule, State

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.check import DIAGNOSED, PartResult, Report
 from slotcheck.checks.judge import ALL_INVARIANTS
+from slotcheck.checks.location import location_of
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import Trace
 from slotcheck.checks.trace_lines import trace_lines
 from slotcheck.checks.witnesses import ALL_WITNESSES
 from slotcheck.pymodel.explore import Verdict
 
-__all__ = ["as_json", "as_text", "console", "trace_text", "versions"]
-
-_WIDTH = 110  # of the text where no terminal tells its own, so that a file reads the same everywhere
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console that does not wrap at 80 columns in a file or a pipe."""
-    made = Console(stderr=stderr, highlight=False)
-    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=_WIDTH)
-
-
-def versions() -> dict[str, str]:
-    """Of the suite and of what it stands on."""
-    found = {"python": platform.python_version()}
-    for name in ("slotcheck", "lark", "networkx"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+__all__ = ["as_json", "as_text", "trace_text"]
 
 
 def covered(report: Report) -> dict[str, Any]:

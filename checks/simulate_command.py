@@ -15,9 +15,9 @@ from rich.text import Text
 from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput
 from slotcheck.checks.playing import Play, play, timed_scenario
 from slotcheck.checks.plots import PlotError, judge_path, plot_held, save
-from slotcheck.checks.report import console, versions
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError
 from slotcheck.checks.subject import SubjectError
+from slotcheck.checks.terminal import console, versions
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.scenario import Scenario
 

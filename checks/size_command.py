@@ -13,9 +13,9 @@ from rich.text import Text
 
 from slotcheck.checks.command import EXIT_CODES, BadInput
 from slotcheck.checks.paths import levels_of
-from slotcheck.checks.report import console, versions
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, read_scenario, resolve
 from slotcheck.checks.sizing import Heavy, Seen, parse_size, peak_seen, size_text
+from slotcheck.checks.terminal import console, versions
 from slotcheck.pymodel.explore import Limits, Verdict
 from slotcheck.pymodel.scenario import Scenario
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from slotcheck.checks.bench import Exploration
 from slotcheck.checks.figure import Figure
 from slotcheck.checks.mutants import Caught
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["bench_as_json", "bench_as_text", "mutants_as_json", "mutants_as_text"]
@@ -30,6 +30,7 @@ def mutants_as_text(caught: Sequence[Caught], verdict: Verdict) -> RenderableTyp
             table.add_row(one.name, one.kind, one.mistake, one.caught_by, where, steps)
         else:
             table.add_row(one.name, one.kind, one.mistake, Text(f"SURVIVED {one.caught_by}", style="bold red"), "", "")
+            table.add_row("", "", Text(one.message, style="red"), "", "", "")
     killed = sum(one.caught for one in caught)
     told = Text(f"verdict: {verdict.value} ({killed} of {len(caught)} caught by the invariant named)")
     return Group(table, "", told)
@@ -41,7 +42,14 @@ def mutants_as_json(caught: Sequence[Caught], verdict: Verdict) -> dict[str, Any
         "verdict": verdict.value,
         "covered": {"mutants": len(caught), "caught": sum(one.caught for one in caught)},
         "violations": [
-            {"scenario": None, "invariant": one.caught_by, "trace": None} for one in caught if not one.caught
+            {
+                "scenario": None,
+                "invariant": one.caught_by,
+                "message": f"{one.name} survived ({one.mistake}): {one.message}",
+                "trace": None,
+            }
+            for one in caught
+            if not one.caught
         ],
         "parts": [
             {

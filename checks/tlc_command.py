@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
-from slotcheck.checks.report import console
+from slotcheck.checks.terminal import console
 from slotcheck.checks.tlc.config import ConfigError
 from slotcheck.checks.tlc.manifest import SPECS, chosen, read_manifest
 from slotcheck.checks.tlc.report import tlc_as_json, tlc_as_text

@@ -10,7 +10,7 @@ import click
 from slotcheck.checks.command import BadInput
 from slotcheck.checks.port.report import vectors_as_json, vectors_as_text
 from slotcheck.checks.port.vectors import write_vectors
-from slotcheck.checks.report import console
+from slotcheck.checks.terminal import console
 
 __all__ = ["vectors_command"]
 

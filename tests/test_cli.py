@@ -195,8 +195,8 @@ def test_a_command_that_does_not_come_to_a_verdict_ends_with_3(
     def fail(*args: object, **named: object) -> None:
         raise error
 
-    for name in ("check", "catch", "bench"):
-        monkeypatch.setattr(f"slotcheck.checks.cli.{name}", fail)
+    for name in ("check_command.check", "mutants_command.catch", "bench_command.bench"):
+        monkeypatch.setattr(f"slotcheck.checks.{name}", fail)
     result = run(command)
     assert result.exit_code == 3
     assert said in result.output

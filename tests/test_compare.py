@@ -19,9 +19,9 @@ from slotcheck.checks.cli import main
 from slotcheck.checks.compare import COLUMNS, POST, Comparison, compare, files_expected
 from slotcheck.checks.compare_report import comparison_as_json, comparison_as_text
 from slotcheck.checks.designs import DESIGNS, Design, Look, design
-from slotcheck.checks.report import console
 from slotcheck.checks.rows import explore_row, rows_of
 from slotcheck.checks.scenario import builtin_scenarios, read_scenario
+from slotcheck.checks.terminal import console
 from slotcheck.pymodel.explore import Limits, Verdict
 from slotcheck.pymodel.rules import RULES, Help, Hold, Lend, Outcome, PerLevel
 from slotcheck.pymodel.scenario import Scenario

@@ -15,8 +15,8 @@ import pytest
 from traces import going_round, hostile, of, of_history, of_mutant
 
 from slotcheck.checks.forms.itf import MOST_STEPS, TraceError, load_trace, read_trace, write_trace
-from slotcheck.checks.report import versions
 from slotcheck.checks.subject import resolve_subject
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import Trace
 
 LOCKS = "cap: 1\ntree: a(b)\nbody a: L.take; !e; +b; &b\nbody b: L.take; L.drop"

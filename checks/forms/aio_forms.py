@@ -13,7 +13,7 @@ from slotcheck.checks.forms.program import comment, template
 from slotcheck.checks.forms.prose import fenced
 from slotcheck.checks.forms.written import WrittenTrace
 from slotcheck.checks.lettering import clean
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 
 __all__ = ["aio_program", "write_aio_traces"]
 

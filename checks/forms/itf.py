@@ -32,9 +32,9 @@ from slotcheck.checks.forms.itf_values import (
 )
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.notation import quoted
-from slotcheck.checks.report import versions
 from slotcheck.checks.scenario import ScenarioError, read_scenario
 from slotcheck.checks.scenario_text import scenario_text
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Moment, Step, Trace
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import BODY_STEPS, ENVIRONMENT_ACTS, RULE_STEPS, Action

@@ -9,8 +9,8 @@ from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.forms.itf import SUFFIX
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.lettering import clean
-from slotcheck.checks.report import versions
 from slotcheck.checks.scenario_text import scenario_text
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import Trace
 from slotcheck.checks.trace_lines import numbered_events, pool_line, run_lines, trace_lines
 from slotcheck.checks.wait_circle import wait_circle

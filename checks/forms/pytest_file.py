@@ -19,8 +19,8 @@ from slotcheck.checks.forms.by_the_rules import Due, by_the_rules
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.forms.program import comment, template
 from slotcheck.checks.judge import ALL_INVARIANTS
-from slotcheck.checks.report import versions
 from slotcheck.checks.subject import ClassSubject
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import MadeCall, Trace, state_of
 
 __all__ = ["PYTEST", "REAL", "class_of", "import_lines", "literal", "options", "sources_of", "version_of"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from slotcheck.checks.judge import ALL_INVARIANTS
-from slotcheck.checks.report import versions
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import Moment, Trace, state_of
 from slotcheck.checks.wait_circle import wait_circle
 from slotcheck.pymodel.rules import StackState, State

@@ -26,7 +26,10 @@ class Changes(NamedTuple):
 def changes_since(folder: Path, revision: str) -> Changes | None:
     """What differs from a revision; None if git cannot tell, and then everything is to be run."""
     top = git(folder, "rev-parse", "--show-toplevel")
-    if top is None or git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None:
+    if (
+        top is None
+        or git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None
+    ):
         return None
     root = Path(top.rstrip("\n"))
     # What the branch under review did, not what the other one did meanwhile.

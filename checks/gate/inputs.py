@@ -11,7 +11,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
@@ -78,7 +78,11 @@ class Group:
             inside = file.relative_to(root).parts
             if _LEFT_OUT.intersection(inside) or any(part.endswith(".egg-info") for part in inside):
                 continue
-            if known is None and self.by_git and any(part.startswith(".") or _is_environment(root, part) for part in inside[:1]):
+            if (
+                known is None
+                and self.by_git
+                and any(part.startswith(".") or _is_environment(root, part) for part in inside[:1])
+            ):
                 continue
             if file.suffix in DOCUMENTATION or not file.is_file():
                 continue

@@ -82,4 +82,8 @@ def _words(said: Any) -> str:
 
 def _clean(text: str) -> str:
     """Without the characters that XML cannot hold."""
-    return "".join(sign for sign in text if sign in "\t\n\r" or (sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff"))
+    return "".join(
+        sign
+        for sign in text
+        if sign in "\t\n\r" or (sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff")
+    )

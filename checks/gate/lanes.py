@@ -18,7 +18,7 @@ _FOREVER = 24 * 3600.0  # seconds: what a piece of the deep lane may take
 
 
 def pieces_of(lane: str, project: Project) -> list[Piece]:
-    """The pieces of a lane for a project, in the order in which they run: the likeliest to fail, and quickest, first."""
+    """The pieces of a lane for a project, in the order in which they run: the likeliest to fail first."""
     return list({QUICK: _quick, DEFAULT: _default, DEEP: _deep}[lane](project))
 
 
@@ -49,7 +49,9 @@ def _default(project: Project) -> Iterator[Piece]:
         expected=10,
     )
     if project.ours:
-        yield Piece("asyncio", "the asyncio port", ("asyncio", "--runs", "2", *_JSON), ("suite", "pool", "tools"), expected=4)
+        yield Piece(
+            "asyncio", "the asyncio port", ("asyncio", "--runs", "2", *_JSON), ("suite", "pool", "tools"), expected=4
+        )
     yield Piece(
         "tlc",
         "the TLA+ specifications, and that their graphs are those of rule and pool",
@@ -76,7 +78,9 @@ _JSON = ("--format", "json")
 
 
 def _check(project: Project, runs: str, *, expected: float) -> Piece:
-    options = [f"--{name}={value}" for name in ("order", "tie", "relend") if (value := getattr(project, name)) is not None]
+    options = [
+        f"--{name}={value}" for name in ("order", "tie", "relend") if (value := getattr(project, name)) is not None
+    ]
     subject = () if project.ours else ("--subject", project.subject)
     return Piece(
         "check",

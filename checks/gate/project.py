@@ -1,13 +1,13 @@
 """What a project tells the gate about itself, in its ``pyproject.toml``::
 
-    [tool.slotcheck]
-    subject = "mypackage.pool:Pool"
+[tool.slotcheck]
+subject = "mypackage.pool:Pool"
 
-    [[tool.slotcheck.ports]]
-    name = "rust"
-    folder = "ports/rust"
-    build = ["cargo", "build", "--release"]
-    command = ["target/release/port"]
+[[tool.slotcheck.ports]]
+name = "rust"
+folder = "ports/rust"
+build = ["cargo", "build", "--release"]
+command = ["target/release/port"]
 """
 
 from __future__ import annotations

@@ -86,9 +86,7 @@ def run_pieces(
         yield result
 
 
-def _run(
-    piece: Piece, command: Sequence[str], folder: Path, tell: Callable[[float], None]
-) -> Kept | PieceResult:
+def _run(piece: Piece, command: Sequence[str], folder: Path, tell: Callable[[float], None]) -> Kept | PieceResult:
     """Build if need be, run, and read what it printed."""
     if piece.build:
         built = _process(piece.build, Path(piece.folder or folder), piece.limit, tell)

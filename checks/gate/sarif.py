@@ -23,7 +23,9 @@ _TITLES = {
 }
 
 
-def gate_as_sarif(report: GateReport, folder: Path, changed: Mapping[str, Collection[int]] | None = None) -> dict[str, Any]:
+def gate_as_sarif(
+    report: GateReport, folder: Path, changed: Mapping[str, Collection[int]] | None = None
+) -> dict[str, Any]:
     """The report as one SARIF log.
 
     Args:
@@ -43,7 +45,10 @@ def gate_as_sarif(report: GateReport, folder: Path, changed: Mapping[str, Collec
                         "name": "slotcheck",
                         "version": _version(),
                         "rules": [
-                            {"id": rule, "shortDescription": {"text": ALL_INVARIANTS.get(rule) or _TITLES.get(rule, rule)}}
+                            {
+                                "id": rule,
+                                "shortDescription": {"text": ALL_INVARIANTS.get(rule) or _TITLES.get(rule, rule)},
+                            }
                             for rule in rules
                         ],
                     }
@@ -85,7 +90,9 @@ def _results(report: GateReport, folder: Path, changed: Mapping[str, Collection[
         }
 
 
-def _result(piece: str, violation: Mapping[str, Any], folder: Path, changed: Mapping[str, Collection[int]]) -> dict[str, Any]:
+def _result(
+    piece: str, violation: Mapping[str, Any], folder: Path, changed: Mapping[str, Collection[int]]
+) -> dict[str, Any]:
     rule = str(violation.get("invariant"))
     scenario, message = violation.get("scenario"), violation.get("message")
     told = f"{rule} is violated" + (f" in {scenario}" if scenario else "") + (f": {message}" if message else "")
@@ -102,7 +109,9 @@ def _result(piece: str, violation: Mapping[str, Any], folder: Path, changed: Map
     if place is not None:
         found["locations"] = [place]
     if events:
-        steps: list[dict[str, Any]] = [{"location": {"message": {"text": event}}, "executionOrder": at} for at, event in enumerate(events, 1)]
+        steps: list[dict[str, Any]] = [
+            {"location": {"message": {"text": event}}, "executionOrder": at} for at, event in enumerate(events, 1)
+        ]
         steps[-1]["importance"] = "essential"
         if place is not None:
             steps[-1]["location"] |= {"physicalLocation": place["physicalLocation"]}

@@ -116,7 +116,7 @@ def _markdown(report: GateReport, seconds: float | None) -> Iterator[str]:
     yield f"Subject: {_code(report.subject)}\n\n"
     yield "| piece | verdict | covered | seconds |\n|---|---|---|---:|\n"
     for result in report.results:
-        verdict = f"{sign[result.verdict]} {result.verdict.value}" if result.verdict else f"– {result.source.value}"
+        verdict = f"{sign[result.verdict]} {result.verdict.value}" if result.verdict else f"- {result.source.value}"
         source = " (cache)" if result.source is Source.CACHE else ""
         took = f"{result.seconds:.1f}" if result.judged and seconds is not None else ""
         yield f"| {_plain(result.piece.name)} | {verdict}{source} | {_plain(headline(result))} | {took} |\n"
@@ -127,7 +127,10 @@ def _markdown(report: GateReport, seconds: float | None) -> Iterator[str]:
         yield f"{_plain(_where(violation).strip(' :') or 'no more is known')}\n\n"
         events = _events(violation)
         if events:
-            shown = [*events[:_MOST_EVENTS], *([f"... and {len(events) - _MOST_EVENTS:,} more"] * (len(events) > _MOST_EVENTS))]
+            shown = [
+                *events[:_MOST_EVENTS],
+                *([f"... and {len(events) - _MOST_EVENTS:,} more"] * (len(events) > _MOST_EVENTS)),
+            ]
             yield _fenced(shown)
     if len(violations) > _MOST_VIOLATIONS:
         yield f"And {len(violations) - _MOST_VIOLATIONS:,} more violations.\n\n"
@@ -158,6 +161,14 @@ def _code(text: str) -> str:
 def _plain(text: str) -> str:
     """Text that Markdown, HTML and tables leave as it is."""
     one_line = " ".join(text.split())
-    for sign, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;"), ("*", "&#42;"), ("`", "&#96;"), ("[", "&#91;")):
+    for sign, safe in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("|", "&#124;"),
+        ("*", "&#42;"),
+        ("`", "&#96;"),
+        ("[", "&#91;"),
+    ):
         one_line = one_line.replace(sign, safe)
     return one_line

@@ -4,7 +4,7 @@ Each is what ships with one mistake in it, so that what is caught is the mistake
 like any class: ``slotcheck check --subject slotcheck.checks.mutants:LendsTwice``.
 """
 
-from slotcheck.checks.mutants.catching import FAULTY, MUTANT_RUNS, Caught, catch
+from slotcheck.checks.mutants.catching import FAULTY, MUTANT_RUNS, Caught, Place, catch, catch_named, places
 from slotcheck.checks.mutants.orders import (
     MUTANTS,
     KeepsItsTurn,
@@ -110,7 +110,10 @@ __all__ = [
     "FaultyPermits",
     "FaultyPort",
     "Mutant",
+    "Place",
     "catch",
+    "catch_named",
+    "places",
     "AcceptsCapOfZero",
     "AdmitsOneTooFew",
     "CancelIgnoresLoweredCap",

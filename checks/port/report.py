@@ -13,7 +13,8 @@ from slotcheck.checks.port.check import PortReport
 from slotcheck.checks.port.counterexample import exchange_of, script_of
 from slotcheck.checks.port.levels import EDGES, REQUESTS
 from slotcheck.checks.port.vectors import VERSION, Covered
-from slotcheck.checks.report import trace_text, versions
+from slotcheck.checks.report import trace_text
+from slotcheck.checks.terminal import versions
 from slotcheck.pymodel.explore import Verdict
 
 __all__ = ["port_as_json", "port_as_text", "vectors_as_json", "vectors_as_text"]

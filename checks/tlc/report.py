@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slotcheck.checks.report import trace_text, versions
+from slotcheck.checks.report import trace_text
+from slotcheck.checks.terminal import versions
 from slotcheck.checks.tlc.graph import GraphComparison
 from slotcheck.checks.tlc.outcome import FAILED
 from slotcheck.checks.tlc.suite import ConfigResult, TlcReport
