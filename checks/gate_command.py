@@ -34,6 +34,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command("gate")
 @click.option("--lane", type=click.Choice(LANES), default=DEFAULT, show_default=True, help="How far to look.")
 @click.option("--subject", metavar="SUBJECT", help="What to check: pool, or package.module:Class.")
+@click.option("--relend", type=click.Choice(["off", "on", "both"]), help="Only with relend off, on, or both.")
 @click.option("--only", multiple=True, metavar="PIECE", help="Run only this piece. May be repeated.")
 @click.option("--skip", multiple=True, metavar="PIECE", help="Leave this piece out. May be repeated.")
 @click.option("--changed-since", metavar="REV", help="Run only what a change since this revision may have broken.")
@@ -61,6 +62,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def gate_command(
     lane: str,
     subject: str | None,
+    relend: str | None,
     only: tuple[str, ...],
     skip: tuple[str, ...],
     changed_since: str | None,
@@ -81,7 +83,7 @@ def gate_command(
     """
     folder = Path.cwd()
     try:
-        project = read_project(folder).with_subject(subject)
+        project = read_project(folder).with_subject(subject, relend)
         compared = None if base is None else read_base(base)
     except (ProjectError, BaseError) as error:
         raise BadInput(str(error)) from error
@@ -100,12 +102,14 @@ def gate_command(
             for result in run_pieces(
                 pieces, inputs, store, folder=folder, traces=traces and traces.resolve(), skip=skips, tell=begun
             ):
+                if result.refused is not None and result.piece.users:
+                    raise BadInput(result.refused.removeprefix("slotcheck: "))
                 gate.results.append(result)
                 ended(result)
         except KeyboardInterrupt:
             gate.stopped = "interrupted"
     gate.results += [PieceResult(piece, Source.NOT_REACHED) for piece in pieces[len(gate.results) :]]
-    gate.pinned = against_pins(lane, gate.judged)
+    gate.pinned = against_pins(lane, [result for result in gate.judged if not result.piece.users])
     if compared is not None:
         gate.changes = against_base(compared, gate.results)
     seconds = None if no_timing else time.monotonic() - started
@@ -183,7 +187,7 @@ def _progress(
     if not to.is_terminal:
         yield (lambda piece, seconds: None), (lambda result: None)
         return
-    expected = {piece.name: (store and store.seconds(piece.name)) or piece.expected for piece in pieces}
+    expected = {piece.name: (store and store.seconds(piece.kept_as)) or piece.expected for piece in pieces}
     done = 0.0
     with Progress(
         TextColumn("{task.description}"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import sys
+from collections.abc import Iterator, Sequence
 
 from slotcheck.checks.gate.inputs import Group, Inputs, suite_groups
 from slotcheck.checks.gate.piece import Piece
@@ -15,6 +15,41 @@ QUICK, DEFAULT, DEEP = "quick", "default", "deep"
 LANES = (QUICK, DEFAULT, DEEP)
 
 _FOREVER = 24 * 3600.0  # seconds: what a piece of the deep lane may take
+_JSON = ("--format", "json")
+
+#: Small scenarios, each of another trap: what the quick lane plays beside the smallest forests.
+_TRAPS = (
+    "cancelled-child-leaves-both-queues",
+    "cancelled-waiter-wakes-nobody",
+    "ending-and-returning-are-one-step",
+    "grant-cancelled-before-it-resumes",
+    "head-of-queue-asleep",
+    "live-cycle-borrows-from-nobody",
+    "loan-cancelled-before-it-resumes",
+    "lowered-cap-drains",
+    "parent-ends-while-lending",
+    "raised-cap-serves-queue",
+    "slot-back-wakes-queued-child",
+    "slot-frees-while-own-child-works",
+)
+
+#: Faulty pools of which each breaks another invariant: what the quick lane sets on their checks.
+_TEETH = (
+    "LeaksCancelledGrant",
+    "LosesWakeUp",
+    "ForgetsWaitingChild",
+    "WaitsInOneQueue",
+    "ReleasesParkedTwice",
+    "CascadeStopsShort",
+    "LendsTwice",
+    "HandsOutAboveCap",
+    "ServesNewestFirst",
+    "LendsToNewest",
+    "RelendNotDone",
+    "GrantNotTold",
+    "HeldDrifts",
+    "ChangesOnRefusal",
+)
 
 
 def pieces_of(lane: str, project: Project) -> list[Piece]:
@@ -35,84 +70,115 @@ def inputs_of(project: Project) -> Inputs:
 
 
 def _quick(project: Project) -> Iterator[Piece]:
-    yield _check(project, "3", expected=4)
-    yield _mutants("quick", expected=3)
+    yield _check(project, _TRAPS, runs=3, permit_runs=2, expected=4)
+    yield _mutants(("--named", *_TEETH), expected=2)
 
 
 def _default(project: Project) -> Iterator[Piece]:
-    yield _check(project, "5", expected=26)
-    yield Piece(
-        "mutants",
-        "faulty pools, permits and ports are caught, each by the invariant it is named for",
-        ("mutants", "--named", *_JSON),
-        ("suite", "pool", "tools"),
-        expected=10,
-    )
-    if project.ours:
-        yield Piece(
-            "asyncio", "the asyncio port", ("asyncio", "--runs", "2", *_JSON), ("suite", "pool", "tools"), expected=4
-        )
-    yield Piece(
-        "tlc",
-        "the TLA+ specifications, and that their graphs are those of rule and pool",
-        ("tlc", *_JSON),
-        ("suite", "pool", "specs", "tools"),
-        expected=15,
-    )
-    yield Piece(
-        "prove",
-        "every cap and every tree, and that the relation is what the pool does",
-        ("prove", *_JSON),
-        ("suite", "pool", "proofs", "tools"),
-        expected=15,
-    )
+    yield _check(project, (), runs=5, permit_runs=3, expected=26)
+    yield _mutants(("--named",), expected=6)
+    yield from _asyncio(project, ("--runs", "2"), expected=6)
+    yield _tlc((), expected=15)
+    yield _prove((), expected=15)
     for port in project.ports:
-        yield _port(port, "vectors")
+        yield _port(port, ("vectors",), "the vectors", expected=3)
 
 
 def _deep(project: Project) -> Iterator[Piece]:
-    yield from _default(project)
+    yield _check(project, (), runs=6, permit_runs=4, expected=600, limit=_FOREVER)
+    yield _mutants((), expected=60)
+    yield from _asyncio(project, (), expected=120, limit=_FOREVER)
+    yield _tlc(("--deep",), expected=300, limit=_FOREVER)
+    yield _prove(("--deep",), expected=300, limit=_FOREVER)
+    yield Piece(
+        "compare",
+        "the designs, and each scenario under each rule, do what they are expected to",
+        ("compare", *_JSON),
+        ("suite", "pool", "tools"),
+        expected=30,
+        limit=_FOREVER,
+    )
+    for port in project.ports:
+        yield _port(
+            port,
+            ("vectors", "edges", "random"),
+            "the vectors, every edge, random histories",
+            expected=60,
+            limit=_FOREVER,
+        )
 
 
-_JSON = ("--format", "json")
-
-
-def _check(project: Project, runs: str, *, expected: float) -> Piece:
+def _check(
+    project: Project,
+    scenarios: Sequence[str],
+    *,
+    runs: int,
+    permit_runs: int,
+    expected: float,
+    limit: float = Piece.limit,
+) -> Piece:
     options = [
         f"--{name}={value}" for name in ("order", "tie", "relend") if (value := getattr(project, name)) is not None
     ]
     subject = () if project.ours else ("--subject", project.subject)
+    played = "all scenarios" if not scenarios else f"{len(scenarios)} scenarios"
     return Piece(
         "check",
-        f"every interleaving of forests of up to {runs} runs and of the scenarios, every invariant",
-        ("check", "--runs", runs, *subject, *options, *_JSON),
+        f"every interleaving of the forests of up to {runs} runs and of {played}, every invariant, against the rules",
+        ("check", *scenarios, "--runs", str(runs), "--permit-runs", str(permit_runs), *subject, *options, *_JSON),
         ("suite", "pool", "tools", *(() if project.ours else ("subject",))),
-        expected=expected,
+        limit,
+        expected,
+        has_traces=True,
+        users=not project.ours,
     )
 
 
-def _mutants(lane: str, *, expected: float) -> Piece:
-    return Piece("mutants", "", ("mutants", "--named", *_JSON), ("suite", "pool", "tools"), expected=expected)
+def _mutants(how: Sequence[str], *, expected: float) -> Piece:
+    about = "faulty pools, permits and ports are caught, each by the invariant it is named for"
+    return Piece("mutants", about, ("mutants", *how, *_JSON), ("suite", "pool", "tools"), expected=expected)
 
 
-def _port(port: Port, level: str) -> Piece:
+def _asyncio(project: Project, how: Sequence[str], *, expected: float, limit: float = Piece.limit) -> Iterator[Piece]:
+    if project.asyncio is None and not project.ours:
+        return
+    subject = () if project.asyncio is None else ("--subject", project.asyncio)
+    yield Piece(
+        "asyncio",
+        "the asyncio port, every task cancelled before every callback",
+        ("asyncio", *how, *subject, *_JSON),
+        ("suite", "pool", "tools", *(() if project.ours else ("subject",))),
+        limit,
+        expected,
+        has_traces=True,
+        users=project.asyncio is not None,
+    )
+
+
+def _tlc(how: Sequence[str], *, expected: float, limit: float = Piece.limit) -> Piece:
+    about = "the TLA+ specifications, and that their graphs are those of rule and pool"
+    return Piece("tlc", about, ("tlc", *how, *_JSON), ("suite", "pool", "specs", "tools"), limit, expected)
+
+
+def _prove(how: Sequence[str], *, expected: float, limit: float = Piece.limit) -> Piece:
+    about = "the invariant for every cap and every tree, and that its relation is what the pool does"
+    return Piece("prove", about, ("prove", *how, *_JSON), ("suite", "pool", "proofs", "tools"), limit, expected)
+
+
+def _port(port: Port, levels: Sequence[str], told: str, *, expected: float, limit: float = Piece.limit) -> Piece:
+    asked = [word for level in levels for word in ("--level", level)]
+    # "python" is the Python that runs the gate: another one may lack what the port imports.
+    program, *rest = port.command
+    command = (sys.executable if program == "python" else program, *rest)
     return Piece(
         f"port:{port.name}",
-        f"the port {port.name}: the {level}",
-        ("port", "--level", level, *_JSON, "--", *_started(port)),
-        ("suite", "tools", f"port:{port.name}"),
-        expected=3,
+        f"the port {port.name}: {told}",
+        ("port", *asked, *_JSON, "--", *command),
+        ("suite", "pool", "tools", f"port:{port.name}"),
+        limit,
+        expected,
+        has_traces=True,
         build=port.build,
-        folder=str(port.folder),
+        folder=port.folder,
         absent=port.absent(),
     )
-
-
-def _started(port: Port) -> tuple[str, ...]:
-    """The command as seen from the project's folder."""
-    program, *rest = port.command
-    inside = port.folder / program
-    return (str(inside) if inside.exists() or "/" in program else program, *rest)
-
-
-_ = Path

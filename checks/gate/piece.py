@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from slotcheck.pymodel.result import Verdict
@@ -24,9 +26,10 @@ class Piece:
         limit: seconds after which it is ended and undetermined: many times what it takes.
         expected: seconds that it takes on two slow cores, for the first estimate of what is left.
         has_traces: whether the command takes ``--traces``.
-        build: a command to run before it, for a port that is to be compiled.
-        folder: where to build it.
+        build: commands to run before it, for a port that is to be compiled.
+        folder: where both run; None for the project's.
         absent: why it cannot be run here (a missing tool); it is undetermined then.
+        users: whether it judges something of the user's, so that counts may differ from those that are pinned.
     """
 
     name: str
@@ -36,14 +39,20 @@ class Piece:
     limit: float = 600.0
     expected: float = 10.0
     has_traces: bool = False
-    build: tuple[str, ...] = ()
-    folder: str | None = None
+    build: tuple[tuple[str, ...], ...] = ()
+    folder: Path | None = None
     absent: str | None = None
+    users: bool = False
 
     @property
     def group(self) -> str:
         """The group it belongs to; its own name if it stands alone."""
         return self.name.partition(":")[0]
+
+    @property
+    def kept_as(self) -> str:
+        """What its result is kept as: lanes run pieces of one name with other arguments."""
+        return f"{self.name}-{hashlib.sha256(repr(self.command).encode()).hexdigest()[:12]}"
 
 
 class Source(enum.Enum):
@@ -73,6 +82,8 @@ class PieceResult:
     seconds: float = 0.0
     #: The most memory that its process, or one it waited for, had in use: bytes.
     memory: int = 0
+    #: What the command said where it refused its arguments, with exit code 2.
+    refused: str | None = None
 
     @property
     def judged(self) -> bool:

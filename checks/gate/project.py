@@ -12,6 +12,7 @@ command = ["target/release/port"]
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -32,35 +33,40 @@ class Port:
 
     Attributes:
         name: what reports call it.
-        command: how to start it, relative to its folder.
-        build: how to build it first; empty for one that needs no building.
-        folder: where both are run.
+        command: how to start it.
+        build: commands that build it first; none for one that needs no building.
+        folder: where all of them are run.
     """
 
     name: str
     command: tuple[str, ...]
-    build: tuple[str, ...] = ()
+    build: tuple[tuple[str, ...], ...] = ()
     folder: Path = Path()
 
     def absent(self) -> str | None:
         """Why it cannot be run here; None if it can."""
-        if self.build and shutil.which(self.build[0]) is None:
-            return f"{self.build[0]} is not here, which builds it"
-        if not self.build and self._program() is None:
-            return f"{self.command[0]} is not here"
+        # What a build makes is not there yet.
+        for program, *_ in self.build or (self.command,):
+            if program != "python" and not (self.folder / program).exists() and shutil.which(program) is None:
+                return f"{program} is not here"
         return None
-
-    def _program(self) -> str | None:
-        inside = self.folder / self.command[0]
-        return str(inside) if inside.exists() else shutil.which(self.command[0])
 
 
 @dataclass(frozen=True)
 class Project:
-    """What is to be put under the gate."""
+    """What is to be put under the gate.
+
+    Attributes:
+        folder: the project's.
+        subject: what decides: the pool that ships, or ``package.module:Class``.
+        asyncio: an asyncio port; None for the one that ships if the subject is the pool that ships, else for none.
+        order, tie, relend: how to make pools, where not in every way that the suite knows.
+        ports: ports in other languages.
+    """
 
     folder: Path
     subject: str = "pool"
+    asyncio: str | None = None
     order: str | None = None
     tie: str | None = None
     relend: str | None = None
@@ -71,13 +77,14 @@ class Project:
         """Whether the subject is the pool that ships, so that all that it depends on is known."""
         return self.subject == "pool"
 
-    def with_subject(self, subject: str | None) -> Project:
-        """The same with the subject of the command line, if there is one."""
-        return self if subject is None else replace(self, subject=subject)
+    def with_subject(self, subject: str | None, relend: str | None = None) -> Project:
+        """The same with what the command line says."""
+        made = self if subject is None else replace(self, subject=subject)
+        return made if relend is None else replace(made, relend=relend)
 
 
-_FIELDS = {"subject": str, "order": str, "tie": str, "relend": str, "ports": list}
-_PORT_FIELDS = {"name": str, "command": list, "build": list, "folder": str}
+_FIELDS = {"subject": str, "asyncio": str, "order": str, "tie": str, "relend": str, "ports": list}
+_PORT_FIELDS = {"name": str, "command": str, "build": list, "folder": str}
 
 
 def read_project(folder: Path) -> Project:
@@ -113,13 +120,17 @@ def _port(folder: Path, said: Any) -> Port:
     for key in ("name", "command"):
         if not said.get(key):
             raise ProjectError(f"{where}: a port has a {key}")
-    for key in ("command", "build"):
-        if not all(isinstance(word, str) for word in said.get(key, ())):
-            raise ProjectError(f"{where}: {key} is {said[key]!r}, not a list of words")
+    commands = [said["command"], *said.get("build", ())]
+    try:
+        words = [tuple(shlex.split(one)) for one in commands]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ProjectError(f"{where}: {commands!r} are no commands: {error}") from error
+    if not all(words):
+        raise ProjectError(f"{where}: a command is empty")
     inside = (folder / said.get("folder", ".")).resolve()
     if not inside.is_dir():
         raise ProjectError(f"{where}: there is no folder {said['folder']!r}")
-    return Port(said["name"], tuple(said["command"]), tuple(said.get("build", ())), inside)
+    return Port(said["name"], words[0], tuple(words[1:]), inside)
 
 
 def _judge(where: str, table: Any, fields: Mapping[str, type]) -> None:

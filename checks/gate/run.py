@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from slotcheck.checks.command import BAD_INPUT, EXIT_CODES
 from slotcheck.checks.gate.inputs import Inputs
 from slotcheck.checks.gate.piece import Piece, PieceResult, Source
 from slotcheck.checks.gate.store import Kept, Store
@@ -25,14 +26,15 @@ from slotcheck.pymodel.result import Verdict
 __all__ = ["SLOTCHECK", "Skip", "run_pieces"]
 
 #: How the suite's own commands are started.
-SLOTCHECK = (sys.executable, "-m", "slotcheck.checks.entry")
+#: Without the folder that they run in on Python's path, or a file of the user's could stand for a module of ours.
+SLOTCHECK = (sys.executable, "-P", "-m", "slotcheck.checks.entry")
 
 _TICK = 0.05  # seconds between two looks at a process
 _GRACE = 5.0  # seconds that a process has to end after it was asked to
 _TAIL = 2_000  # characters of what a failed command said
 _MOST = 512 << 20  # bytes of a report; more is no report
 
-_EXIT_CODES = {Verdict.HOLDS.value: 0, Verdict.VIOLATED.value: 1, Verdict.UNDETERMINED.value: 3}
+_EXIT_CODES = {verdict.value: code for verdict, code in EXIT_CODES.items()}
 
 #: Why a piece is left out; None to run it.
 Skip = Callable[[Piece], Source | None]
@@ -66,8 +68,8 @@ def run_pieces(
             yield PieceResult(piece, left_out)
             continue
         key = inputs.key(piece.command, piece.needs)
-        kept = None if store is None else store.get(piece.name, key)
-        if kept is not None:
+        kept = None if store is None else store.get(piece.kept_as, key)
+        if kept is not None and kept.report.get("verdict") == Verdict.HOLDS.value:
             yield _result(piece, Source.CACHE, kept)
             continue
         if left_out is not None:
@@ -82,18 +84,18 @@ def run_pieces(
         ended = _run(piece, command, folder, lambda seconds, piece=piece: tell(piece, seconds))  # type: ignore[misc]
         result = _result(piece, Source.RUN, ended) if isinstance(ended, Kept) else ended
         if isinstance(ended, Kept) and store is not None and result.verdict is Verdict.HOLDS:
-            store.put(piece.name, key, ended)
+            store.put(piece.kept_as, key, ended)
         yield result
 
 
 def _run(piece: Piece, command: Sequence[str], folder: Path, tell: Callable[[float], None]) -> Kept | PieceResult:
     """Build if need be, run, and read what it printed."""
-    if piece.build:
-        built = _process(piece.build, Path(piece.folder or folder), piece.limit, tell)
+    where = piece.folder or folder
+    for building in piece.build:
+        built = _process(building, where, piece.limit, tell)
         if built.exit_code != 0:
-            told = f"{' '.join(piece.build)} ended {built.ended}"
-            return _failed(piece, built, told if built.exit_code is not None else f"{told}, while building")
-    done = _process(command, folder, piece.limit, tell)
+            return _failed(piece, built, f"`{' '.join(building)}` ended {built.ended}")
+    done = _process(command, where, piece.limit, tell)
     if done.exit_code is None:
         return _failed(piece, done, f"ended after {piece.limit:g} s")
     try:
@@ -122,7 +124,8 @@ def _result(piece: Piece, source: Source, kept: Kept) -> PieceResult:
 def _failed(piece: Piece, done: _Done, why: str) -> PieceResult:
     said = done.said.strip()
     told = [why, *([f"it said: {said}"] if said else [])]
-    return PieceResult(piece, Source.RUN, Verdict.UNDETERMINED, {}, told, done.seconds, done.memory)
+    refused = said if done.exit_code == BAD_INPUT and not done.printed else None
+    return PieceResult(piece, Source.RUN, Verdict.UNDETERMINED, {}, told, done.seconds, done.memory, refused)
 
 
 # -- processes ---------------------------------------------------------------------------------------------------
