@@ -111,7 +111,7 @@ def gate_command(
     gate.results += [PieceResult(piece, Source.NOT_REACHED) for piece in pieces[len(gate.results) :]]
     gate.pinned = against_pins(lane, [result for result in gate.judged if not result.piece.users])
     if compared is not None:
-        gate.changes = against_base(compared, gate.results)
+        gate.changes = against_base(compared, gate.results, timed=not no_timing)
     seconds = None if no_timing else time.monotonic() - started
     _write(gate, seconds, folder, changes, junit=junit, sarif=sarif, summary=summary, report=report)
     if form == "json":

@@ -16,8 +16,8 @@ _pins = {}
 for _file in sys.argv[1:]:
     _base = read_base(Path(_file))
     _pins[_base["lane"]] = {
-        piece: {name: facts[name] for name in PINNED[piece.partition(":")[0]] if name in facts}
+        piece: {name: facts[name] for name in PINNED[piece]}
         for piece, covered in _base["covered"].items()
-        if piece.partition(":")[0] in PINNED and (facts := dict(facts_of(covered)))
+        if piece in PINNED and (facts := dict(facts_of(covered)))
     }
 print(json.dumps(_pins, indent=1))

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from slotcheck.checks.gate.piece import PieceResult, facts_of
+from slotcheck.checks.gate.piece import PieceResult, Source, facts_of
 from slotcheck.pymodel.result import Verdict
 
 __all__ = ["BaseError", "Difference", "against_base", "against_pins", "pins_of", "read_base"]
@@ -44,14 +44,14 @@ class Difference:
         return f"{self.piece}: {name}: {self.now:,}, was {self.before:,}"
 
 
-#: Which counts are pinned, by the group of the piece. They depend on the suite, not on how a subject works inside.
+#: Which counts are pinned, by piece. They depend on the suite, not on how a subject works inside. (What a port is asked
+#: depends on the features that it claims.)
 PINNED = {
     "check": ("parts", "scenarios", "trees", "states", "edges", "full_states", "full_edges", "histories.calls"),
     "mutants": ("mutants", "caught"),
     "asyncio": ("programs",),
     "tlc": ("configs", "distinct", "generated", "graphs_equal", "states_compared", "edges_compared"),
     "prove": ("obligations", "proved_by_all", "code.states", "code.edges", "permits.states", "permits.edges"),
-    "port": ("vectors",),
 }
 
 
@@ -80,21 +80,29 @@ def against_pins(lane: str, results: Iterable[PieceResult]) -> list[Difference]:
     ]
 
 
-def against_base(base: Mapping[str, Any], results: Sequence[PieceResult]) -> list[Difference]:
-    """Each count that differs from the base's, for the pieces that both have."""
+def against_base(base: Mapping[str, Any], results: Sequence[PieceResult], *, timed: bool = True) -> list[Difference]:
+    """Each count that differs from the base's, for the pieces that both have; and what those that ran took."""
     found = []
+    took = base.get("timing", {}).get("parts", {}) if timed else {}
     for result in results:
         covered = base["covered"].get(result.piece.name)
         if not result.judged or covered is None:
             continue
-        before, now = dict(facts_of(covered)), result.facts
+        before, now = _told(dict(facts_of(covered))), _told(result.facts)
         names = [*before, *[name for name in now if name not in before]]
         found += [
             Difference(result.piece.name, name, before.get(name), now.get(name))
             for name in names
             if before.get(name) != now.get(name)
         ]
+        if result.source is Source.RUN and isinstance(seconds := took.get(result.piece.name), (int, float)):
+            found.append(Difference(result.piece.name, "seconds", round(seconds), round(result.seconds)))
     return found
+
+
+def _told(facts: Mapping[str, int]) -> dict[str, int]:
+    """Without what follows from the other counts: on how many states or steps each invariant was judged."""
+    return {name: count for name, count in facts.items() if not name.startswith("invariants.")}
 
 
 def read_base(file: Path) -> Mapping[str, Any]:

@@ -122,7 +122,8 @@ def suite_groups() -> list[Group]:
     checks, pymodel = _package("slotcheck.checks"), _package("slotcheck.pymodel")
     proofs, specs, pool = _package("slotcheck.proofs"), _package("slotcheck.specs"), _package("slotlending")
     return [
-        Group("suite", (checks, pymodel)),
+        # The gate itself only judges what the commands print, and does that anew each time.
+        Group("suite", (checks, pymodel), without=(checks / "gate",)),
         Group("pool", (pool,)),
         Group("proofs", (proofs,)),
         Group("specs", (specs,)),

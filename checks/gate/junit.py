@@ -1,11 +1,13 @@
-"""A gate's report as JUnit XML, which CI systems read: a suite a piece, a case a part. Undetermined is an error."""
+"""A gate's report as JUnit XML, which CI systems read: a suite a piece, a case a part. Undetermined is an error.
+
+Attributes are those of the schema that Jenkins and Surefire agree on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+from xml.etree import ElementTree
 
 from slotcheck.checks.gate.piece import PieceResult, Source
 from slotcheck.checks.gate.report import GateReport
@@ -14,55 +16,70 @@ from slotcheck.pymodel.result import Verdict
 __all__ = ["gate_as_junit"]
 
 _GOOD = {"holds", "diagnosed", "proved", "found", "equal", "caught"}  # the words of good parts, in all commands
+_TAGS = ("failure", "error", "skipped")
 
 
 def gate_as_junit(report: GateReport, seconds: float | None) -> str:
     """The XML as text."""
-    whole = JUnitXml("slotcheck gate")
+    whole = ElementTree.Element("testsuites", name="slotcheck gate")
+    totals = dict.fromkeys(("tests", "failures", "errors"), 0)
     for result in report.results:
-        suite = TestSuite(f"slotcheck {result.piece.name}")
-        for case in _cases(result, report):
-            suite.add_testcase(case)
+        suite = ElementTree.SubElement(whole, "testsuite", name=_clean(f"slotcheck {result.piece.name}"))
+        suite.extend(_cases(result, report))
+        failures, errors, skipped = (len(suite.findall(f"testcase/{tag}")) for tag in _TAGS)
+        counts = {"tests": len(suite), "failures": failures, "errors": errors}
+        for name, count in counts.items():
+            totals[name] += count
+            suite.set(name, str(count))
+        suite.set("skipped", str(skipped))
         if seconds is not None and result.judged:
-            suite.time = round(result.seconds, 3)
-        suite.update_statistics()
-        whole.add_testsuite(suite)
-    whole.update_statistics()
-    text: bytes = whole.tostring()
-    return text.decode()
+            suite.set("time", f"{result.seconds:.3f}")
+    for name, count in totals.items():
+        whole.set(name, str(count))
+    ElementTree.indent(whole, " ")
+    text: str = ElementTree.tostring(whole, encoding="unicode", xml_declaration=False)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _cases(result: PieceResult, report: GateReport) -> Iterator[TestCase]:
+def _cases(result: PieceResult, report: GateReport) -> Iterator[ElementTree.Element]:
     name = result.piece.name
+    if result.source is Source.NOT_REACHED:
+        yield _case(name, "verdict", "error", Verdict.UNDETERMINED.value, "not reached")
+        return
     if not result.judged:
-        case = _case(name, "left out")
-        reached = result.source is not Source.NOT_REACHED
-        case.result = [Skipped(result.source.value) if reached else Error("not reached", "undetermined")]
-        yield case
+        yield _case(name, "left out", "skipped", None, result.source.value)
         return
     for part in _parts(result.report.get("parts")):
-        case = _case(name, str(part.get("name")))
         verdict = str(part.get("verdict"))
-        if verdict not in _GOOD:
-            why = part.get("stopped") or part.get("why") or part.get("violated") or part.get("told") or verdict
-            kind = Error if verdict == Verdict.UNDETERMINED.value else Failure
-            case.result = [kind(_clean(f"{verdict}: {_words(why)}"), verdict)]
-        yield case
+        if verdict in _GOOD:
+            yield _case(name, str(part.get("name")))
+            continue
+        why = part.get("stopped") or part.get("why") or part.get("violated") or part.get("told") or verdict
+        tag = "error" if verdict == Verdict.UNDETERMINED.value else "failure"
+        yield _case(name, str(part.get("name")), tag, verdict, f"{verdict}: {_words(why)}")
     # The piece as a whole: a part may be good while the whole is not, so that no verdict hides among the cases.
-    case = _case(name, "verdict")
     pinned = [one.told for one in report.pinned if one.piece == name]
     if result.verdict is Verdict.VIOLATED or pinned:
         told = [f"{one.get('invariant')}: {one.get('message', '')}" for one in result.violations] + pinned
-        failure = Failure(_clean("; ".join(told)), Verdict.VIOLATED.value)
-        failure.text = _clean("\n\n".join(_trace(one) for one in result.violations))
-        case.result = [failure]
+        traces = "\n\n".join(_trace(one) for one in result.violations)
+        yield _case(name, "verdict", "failure", Verdict.VIOLATED.value, "; ".join(told), traces)
     elif result.verdict is Verdict.UNDETERMINED:
-        case.result = [Error(_clean("; ".join(result.why)), Verdict.UNDETERMINED.value)]
-    yield case
+        yield _case(name, "verdict", "error", Verdict.UNDETERMINED.value, "; ".join(result.why))
+    else:
+        yield _case(name, "verdict")
 
 
-def _case(piece: str, name: str) -> TestCase:
-    return TestCase(_clean(name), classname=_clean(f"slotcheck.{piece.replace(':', '.')}"))
+def _case(
+    piece: str, name: str, tag: str | None = None, kind: str | None = None, message: str = "", text: str | None = None
+) -> ElementTree.Element:
+    group = _clean(f"slotcheck.{piece.replace(':', '.')}")
+    case = ElementTree.Element("testcase", name=_clean(name), classname=group)
+    if tag is not None:
+        inside = ElementTree.SubElement(case, tag, message=_clean(message))
+        if kind is not None:
+            inside.set("type", kind)
+        inside.text = None if text is None else _clean(text)
+    return case
 
 
 def _parts(said: Any) -> Sequence[Mapping[str, Any]]:
@@ -82,8 +99,8 @@ def _words(said: Any) -> str:
 
 def _clean(text: str) -> str:
     """Without the characters that XML cannot hold."""
-    return "".join(
-        sign
-        for sign in text
-        if sign in "\t\n\r" or (sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff")
-    )
+    return "".join(sign for sign in text if sign in "\t\n\r" or (sign >= " " and not _not_in_xml(sign)))
+
+
+def _not_in_xml(sign: str) -> bool:
+    return "\ud800" <= sign <= "\udfff" or sign in "\ufffe\uffff"

@@ -75,7 +75,7 @@ def _quick(project: Project) -> Iterator[Piece]:
 
 
 def _default(project: Project) -> Iterator[Piece]:
-    yield _check(project, (), runs=5, permit_runs=3, expected=26)
+    yield _check(project, (), runs=4, permit_runs=3, expected=14)
     yield _mutants(("--named",), expected=6)
     yield from _asyncio(project, ("--runs", "2"), expected=6)
     yield _tlc((), expected=15)
@@ -130,7 +130,7 @@ def _check(
         limit,
         expected,
         has_traces=True,
-        users=not project.ours,
+        users=bool(subject or options),
     )
 
 

@@ -25,9 +25,9 @@ from slotcheck.pymodel.result import Verdict
 
 __all__ = ["SLOTCHECK", "Skip", "run_pieces"]
 
-#: How the suite's own commands are started.
-#: Without the folder that they run in on Python's path, or a file of the user's could stand for a module of ours.
-SLOTCHECK = (sys.executable, "-P", "-m", "slotcheck.checks.entry")
+#: How the suite's own commands are started: in one group of processes, which can be ended as a whole. The folder that
+#: they run in is not on Python's path, or a file of the user's could stand for a module of ours.
+SLOTCHECK = (sys.executable, "-P", "-c", "from slotcheck.checks.cli import main; main(prog_name='slotcheck')")
 
 _TICK = 0.05  # seconds between two looks at a process
 _GRACE = 5.0  # seconds that a process has to end after it was asked to
@@ -91,10 +91,12 @@ def run_pieces(
 def _run(piece: Piece, command: Sequence[str], folder: Path, tell: Callable[[float], None]) -> Kept | PieceResult:
     """Build if need be, run, and read what it printed."""
     where = piece.folder or folder
+    seconds = 0.0
     for building in piece.build:
         built = _process(building, where, piece.limit, tell)
         if built.exit_code != 0:
             return _failed(piece, built, f"`{' '.join(building)}` ended {built.ended}")
+        seconds += built.seconds
     done = _process(command, where, piece.limit, tell)
     if done.exit_code is None:
         return _failed(piece, done, f"ended after {piece.limit:g} s")
@@ -104,7 +106,7 @@ def _run(piece: Piece, command: Sequence[str], folder: Path, tell: Callable[[flo
         return _failed(piece, done, f"ended {done.ended}, and printed no result")
     if not isinstance(report, dict) or report.get("verdict") not in _EXIT_CODES:
         return _failed(piece, done, f"ended {done.ended}, and printed no verdict")
-    return Kept(done.exit_code, report, done.seconds, done.memory)
+    return Kept(done.exit_code, report, seconds + done.seconds, done.memory)
 
 
 def _result(piece: Piece, source: Source, kept: Kept) -> PieceResult:

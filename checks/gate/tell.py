@@ -27,16 +27,14 @@ _TOLD = {
     "states": "states",
     "edges": "edges",
     "parts": "parts",
-    "caught": "caught",
-    "mutants": "of mutants",
+    "caught": "mutants caught",
     "configs": "configurations",
     "graphs_equal": "graphs equal",
     "edges_compared": "edges compared",
     "obligations": "obligations",
     "code.edges": "edges compared",
     "executions": "executions",
-    "edges_covered": "edges covered",
-    "edges_total": "of edges",
+    "messages": "answers compared",
 }
 
 
