@@ -66,6 +66,16 @@ def test_a_port_with_nothing_but_one_order_is_asked_for_nothing_else(order: str)
     assert "state" not in json.dumps(port_as_json(report, None)["covered"]["features"])
 
 
+def test_where_there_are_no_vectors_the_other_levels_decide() -> None:
+    start = local(Pool, features=["oldest"])
+    vectors = check_port(["local"], PortSettings(levels=("vectors",)), start=start)
+    assert vectors.verdict is Verdict.UNDETERMINED
+    assert vectors.nothing_to_look_at.startswith("nothing was checked")
+    every = check_port(["local"], PortSettings(runs=1, histories=1), start=start)
+    assert every.verdict is Verdict.HOLDS
+    assert every.nothing_to_look_at == ""
+
+
 def test_fields_that_are_not_shown_are_named_and_not_judged() -> None:
     def hides(request: Any, answer: Any) -> Any:
         if request["op"] == "state" and "error" not in answer:
@@ -144,6 +154,21 @@ class Outlives(Pool):
         if type(self).made > 2 and run in self._arrivals:
             return PoolAnswer()
         return super().cancel(run)
+
+
+class KnowsOneOrder(Pool):
+    """Claims every order and has the default one."""
+
+    def __init__(self, cap: int, *, order: str = "", tie: str = "", relend: bool = False) -> None:
+        super().__init__(cap, relend=relend)
+
+
+@pytest.mark.parametrize("order", ["oldest", "fifo"])
+def test_a_port_that_claims_an_order_it_does_not_have_is_caught(order: str) -> None:
+    for features in (["jobs", "cancel", order], ["cancel", order]):
+        found = found_by(local(KnowsOneOrder, features=features), PortSettings(levels=("edges",), runs=4, caps=(1, 2)))
+        assert found.fault.invariant == LOCKSTEP
+        assert order in json.dumps(found.requests[0])
 
 
 def test_what_outlives_a_reset_is_told_as_such() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -139,21 +140,24 @@ def test_time_that_is_over_is_undetermined() -> None:
 
 
 def test_a_check_that_is_ended_ends_its_port(tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    program = f"import os, time; open({str(pid)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(1000)"
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    reading = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+    program = f"import os, time; os.write(os.open({str(told)!r}, os.O_WRONLY), b'%d' % os.getpid()); time.sleep(1000)"
     command = [sys.executable, "-m", "slotcheck.checks.entry", "port", "--", sys.executable, "-S", "-c", program]
     checking = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        while not (pid.exists() and pid.read_text().endswith(" ")) and checking.poll() is None:
-            pass
+        assert select.select([reading], [], [], 60)[0], "the port was never started"
+        pid = int(os.read(reading, 20))
         checking.terminate()
         _, errors = checking.communicate(timeout=60)
     finally:
         checking.kill()
+        os.close(reading)
     assert checking.returncode == 3
     assert errors == "slotcheck: interrupted, so undetermined\n"
     with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+        os.kill(pid, 0)
 
 
 def test_vectors_are_written(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from slotcheck.checks.conformance import calls_without_effect
 from slotcheck.checks.facts import Facts
-from slotcheck.checks.port.graph import Family, build
+from slotcheck.checks.port.graph import Family, build, with_shared_jobs
 from slotcheck.checks.port.levels import families
-from slotcheck.checks.port.messages import FEATURES, Hello, needs_of, request_of
+from slotcheck.checks.port.messages import FEATURES, ORDER_FEATURES, Hello, needs_of, request_of
 from slotcheck.checks.port.oracle import LEND, demanded
 from slotcheck.checks.port.tour import tour
 from slotcheck.checks.port.walk import Walk
@@ -49,7 +49,7 @@ def unreduced(family: Family) -> tuple[int, int]:
                 calls += [(verb, name, parent, job) for verb in ("ask", "try_ask")]
             calls += [("finish", name)] * (phase == "in_flight")
             calls += [("cancel", name)] * (phase in ("in_flight", "waiting"))
-        calls += [("resize", cap) for cap in family.caps]
+        calls += [("resize", cap) for cap in family.caps] * ("resize" in family.acts)
         calls = [call for call in calls if call[0] in family.acts or call[0] in ("ask", "finish")]
         for verb, *args in calls:
             after = getattr(LEND, str(verb))(state, *args).state
@@ -65,13 +65,21 @@ def name_of(family: Family) -> str:
     return family.name
 
 
-@pytest.mark.parametrize("family", [*some(EVERYTHING, 3), *some(PLAIN, 3)], ids=name_of)
+SHARED = [
+    family
+    for order in ORDER_FEATURES.values()
+    for family in with_shared_jobs(order, False, (1, 2), frozenset(FEATURES) - {"try_ask"})
+]
+FAMILIES = pytest.mark.parametrize("family", [*some(EVERYTHING, 3), *some(PLAIN, 3), *SHARED], ids=name_of)
+
+
+@FAMILIES
 def test_the_states_and_edges_stand_for_all_there_are(family: Family) -> None:
     graph = build(LEND, family)
     assert (graph.full_states, graph.full_edges) == unreduced(family)
 
 
-@pytest.mark.parametrize("family", [*some(EVERYTHING, 3), *some(PLAIN, 3)], ids=name_of)
+@FAMILIES
 def test_a_walk_takes_every_edge_and_its_answers_are_those_of_the_rule(family: Family) -> None:
     graph = build(LEND, family)
     walk = list(Walk(graph))

@@ -54,6 +54,23 @@ def test_a_port_that_lives_on_when_its_input_has_ended_is_told(tmp_path: Path) -
         assert caught.value.kind == kind
 
 
+def test_a_port_that_claims_batches_and_has_none_is_told(tmp_path: Path) -> None:
+    program = f"""
+import runpy
+port = runpy.run_path({str(ADAPTER)!r})
+whole = port["Adapter"]._answer
+port["Adapter"]._answer = lambda self, said: {{}} if "ops" in said else whole(self, said)
+port["main"]()
+"""
+    command = [sys.executable, "-c", program]
+    report = check_port(command, PortSettings(levels=("random",), histories=1, timeout=LONG))
+    breach = breach_of(report)
+    assert breach.kind == "wrong type"
+    assert "a batch of 100 is answered with an array" in breach.message
+    assert report.violation is not None
+    assert report.violation.remark.endswith("it is the batch that is not")
+
+
 def test_nothing_is_left_of_a_port_not_even_its_children(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     program = f"""

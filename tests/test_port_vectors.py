@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from port_programs import ROOT, adapter
 
 from slotcheck.checks.port.graph import build
-from slotcheck.checks.port.messages import FEATURES, needs_of
+from slotcheck.checks.port.messages import FEATURES, ORDER_FEATURES, needs_of
 from slotcheck.checks.port.oracle import LEND
 from slotcheck.checks.port.vectors import SETS, VectorSet, exchanges_of, lines_of, write_vectors
 from slotcheck.checks.port.walk import Walk
@@ -74,6 +75,18 @@ def test_the_pool_answers_every_line_as_demanded(name: str) -> None:
             assert answer == expected, f"line {number}"
         else:
             assert answer == expected, f"line {number}"
+
+
+@pytest.mark.parametrize(("of", "has"), list(permutations(ORDER_FEATURES, 2)))
+def test_a_port_with_another_order_fails_the_file_of_an_order(of: str, has: str) -> None:
+    port = adapter.Adapter(Pool)
+    order, tie = ORDER_FEATURES[has]
+    for line in lines(f"{of}-jobs"):
+        if line["op"] == "reset":
+            line |= {"order": order, "tie": tie}
+        if line["op"] in ("ask", "finish") and port.answer(line) != line["expect"]:
+            return
+    pytest.fail(f"{has} passes for {of}")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from slotcheck.checks.port.client import AnyPort, Port
 from slotcheck.checks.port.counterexample import trace_of_port
 from slotcheck.checks.port.drive import PROTOCOL, Fault, OverTimeError, Session
-from slotcheck.checks.port.levels import LEVELS, REQUESTS, Part, parts_of
+from slotcheck.checks.port.levels import LEVELS, REQUESTS, VECTORS, Part, parts_of
 from slotcheck.checks.port.messages import FEATURES, Hello
 from slotcheck.checks.port.oracle import Exchange
 from slotcheck.checks.port.process import PortFaultError, StartError
@@ -91,13 +91,21 @@ class PortReport:
         return [] if self.hello is None else [name for name in FEATURES if name not in self.hello.features]
 
     @property
+    def nothing_to_look_at(self) -> str:
+        """Why nothing was looked at, where that is so and nothing else ended the check."""
+        if self.violation is not None or self.stopped or {part.level for part in self.parts} - {REQUESTS}:
+            return ""
+        return "nothing was checked: there are no vectors for the features of this port"
+
+    @property
     def verdict(self) -> Verdict:
         """Holds only if everything asked for was looked at, and something was."""
         if self.violation is not None:
             return Verdict.VIOLATED
         complete = all(part.complete and part.covered == part.edges for part in self.parts)
-        every_level = {part.level for part in self.parts} >= set(self.settings.levels)
-        return Verdict.HOLDS if complete and every_level and self.stopped is None else Verdict.UNDETERMINED
+        looked_at = {part.level for part in self.parts} & set(self.settings.levels)
+        missing = set(self.settings.levels) - looked_at - {VECTORS}  # there may be none for the features of a port
+        return Verdict.HOLDS if complete and looked_at and not missing and not self.stopped else Verdict.UNDETERMINED
 
 
 def starter(command: Sequence[str], timeout: float) -> Callable[[bool], AnyPort]:

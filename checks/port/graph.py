@@ -13,7 +13,7 @@ would be judged wrongly; the reference does not, and ports that do are found by 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import factorial, prod
@@ -35,7 +35,17 @@ from slotcheck.checks.tree_text import tree_text
 from slotcheck.pymodel.rules import Rule, Run, State
 from slotcheck.pymodel.scenario import RunSpec
 
-__all__ = ["Edge", "Family", "Graph", "Renaming", "build", "renamed_request", "renamed_state"]
+__all__ = [
+    "Edge",
+    "Family",
+    "Graph",
+    "Renaming",
+    "build",
+    "renamed_request",
+    "renamed_state",
+    "with_nested_jobs",
+    "with_shared_jobs",
+]
 
 #: What each run of one state is called in another one that differs from it by an exchange of siblings.
 Renaming: TypeAlias = tuple[str, ...]
@@ -56,8 +66,9 @@ class Family(NamedTuple):
     acts: frozenset[str]
     #: Whether a child may ask without a parent, in its root's job, while its parent is not in flight.
     late: bool = False
-    #: Jobs to ask for, by root; the others ask without one.
+    #: Jobs to ask for, by root, and what they are called; the other roots ask without one.
     jobs: Mapping[str, tuple[str, ...]] = {}
+    jobs_are: str = ""
 
     @property
     def name(self) -> str:
@@ -65,10 +76,27 @@ class Family(NamedTuple):
         told = [tree_text(self.specs)]
         if len(self.specs) > 1 and sum(spec.parent is None for spec in self.specs) > 1:
             told.append(self.order.order if self.order.order == "fifo" else self.order.tie)
-        told += ["late children"] * self.late + ["nested jobs"] * bool(self.jobs) + ["relend"] * self.relend
+        told += ["late children"] * self.late + [self.jobs_are] * bool(self.jobs) + ["relend"] * self.relend
         if "resize" not in self.acts:
             told.append(f"cap {self.caps[0]}")
         return ", ".join(told)
+
+
+def with_nested_jobs(family: Family) -> Family:
+    """Each root in a job of two names, of which the first two roots share the first."""
+    roots = [spec.name for spec in family.specs if spec.parent is None]
+    jobs = {root: ("g" if at < 2 else "h", root) for at, root in enumerate(roots)}
+    return family._replace(jobs=jobs, jobs_are="nested jobs")
+
+
+def with_shared_jobs(order: Order, relend: bool, caps: tuple[int, ...], acts: frozenset[str]) -> Iterator[Family]:
+    """Four runs without a parent in two or three jobs: the fewest in which the orders tell themselves apart.
+
+    Two in one job, and two others: of what is held. Three in one job, and one other: of whose turn it is.
+    """
+    family = Family(tuple(RunSpec(name, None) for name in "abcd"), order, relend, caps, acts)
+    for told, sharing in (("two in one job", "ab"), ("three in one job", "abc")):
+        yield family._replace(jobs=dict.fromkeys(sharing, ("g",)), jobs_are=told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +239,8 @@ class _Forest:
             if parent is not None:
                 self._roots[name] = self._roots[parent]
         # Roots of one job above theirs can be exchanged; where all ask without a job, all are below ().
+        # The names of a job that stay what they are when roots are exchanged: all but a root's own.
+        self._fixed = {root: tuple([name for name in job if name != root]) for root, job in self._jobs.items()}
         self._groups: dict[tuple[str, ...], list[str]] = {}
         for root, job in self._jobs.items():
             self._groups.setdefault(job[:-1], []).append(root)
@@ -284,14 +314,14 @@ class _Forest:
 
         def code(name: str) -> tuple[Any, tuple[str, ...]]:
             run = known.get(name)
-            own: tuple[int, ...] = (0,)
+            own: tuple[Any, ...] = (0,)
             if run is not None:
                 own = (
                     _PHASES[run.phase], _TOKENS[run.token], run.lent, run.level, run.parent is None,
                     waiting.get(name, 0), admitted.get(name, 0),
                 )  # fmt: skip
             if name in self._jobs:
-                own = (*own, _place(lines, self._jobs[name]))
+                own = (*own, _place(lines, self._jobs[name]), self._fixed[name])
             keys, places = sort(self._below.get(name, ()))
             return (own, keys), (name, *places)
 

@@ -7,13 +7,13 @@ jobs of any depth, and names that a port must not read anything into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Final, NamedTuple
 
 from slotcheck.checks.generated import forests
-from slotcheck.checks.port.graph import Family, build
+from slotcheck.checks.port.graph import Family, build, with_nested_jobs, with_shared_jobs
 from slotcheck.checks.port.histories import history
 from slotcheck.checks.port.messages import Hello, Order
 from slotcheck.checks.port.oracle import LEND, Exchange
@@ -35,7 +35,11 @@ LEVELS: Final = (VECTORS, EDGES, RANDOM)
 _ROOTS = 3
 _RUNS_OF_FORESTS = 5
 _RUNS_OF_LATE = 4
+_RUNS_OF_SHARED = 4
 _FEWER_OF_LATE = 1
+
+#: The smallest forest in which orders differ where no run can be asked in a job: a(b c d) e.
+_COMPETING = tuple(RunSpec(name, "a" if name in "bcd" else None) for name in "abcde")
 
 
 class Part(NamedTuple):
@@ -119,9 +123,10 @@ def families(hello: Hello, runs: int, caps: Sequence[int]) -> Iterator[Family]:
                         if size <= min(_RUNS_OF_LATE, runs - _FEWER_OF_LATE) and len(roots) < size:
                             yield family._replace(late=True)
                         if several and order.order == "fewest_held":
-                            yield family._replace(jobs=_nested(specs, roots))
-
-
-def _nested(specs: Sequence[RunSpec], roots: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Jobs of two names: the first two roots share the first one."""
-    return {root: ("g" if at < 2 else "h", root) for at, root in enumerate(roots)}
+                            yield with_nested_jobs(family)
+        if size == _RUNS_OF_SHARED:
+            for order, relend, some in product(orders, relends, of_caps):
+                if "jobs" in features:
+                    yield from with_shared_jobs(order, relend, some, features)
+                elif runs == size:  # later it comes of itself
+                    yield Family(_COMPETING, order, relend, some, features)

@@ -37,7 +37,7 @@ def port_as_json(report: PortReport, seconds: float | None) -> dict[str, Any]:
             "fields_not_shown": list(report.hidden),
         },
         "violations": [] if report.violation is None else [_violation(report)],
-        "undetermined": [] if report.stopped is None else [report.stopped],
+        "undetermined": [why for why in (report.stopped, report.nothing_to_look_at) if why],
         "parts": [
             {
                 "level": part.level,
@@ -117,6 +117,8 @@ def port_as_text(report: PortReport, seconds: float | None) -> RenderableType:
     if seconds is not None:
         rate = _rate(report)
         blocks.append(Text(f"{seconds:.1f} s" + (f", {rate:,} messages per second" if rate else ""), style="dim"))
+    if report.nothing_to_look_at:
+        blocks.append(Text(f"undetermined: {report.nothing_to_look_at}", style="yellow"))
     if report.stopped is not None:
         blocks.append(Text(f"undetermined: {report.stopped}", style="yellow"))
     verdict = report.verdict.value

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slotcheck.checks.generated import forests
-from slotcheck.checks.port.graph import Family, build
+from slotcheck.checks.port.graph import Family, build, with_nested_jobs, with_shared_jobs
 from slotcheck.checks.port.histories import history
 from slotcheck.checks.port.messages import ORDER_FEATURES, PROTOCOL
 from slotcheck.checks.port.oracle import LEND, Exchange
@@ -97,11 +97,27 @@ def _sets() -> dict[str, VectorSet]:
         "resize": of("resize", "served cancel resize", 3, [(1, 2, 3)]),
         "relend": of("relend", "served cancel relend", 4, [(2,)], roots=trees),
         "late": of("children that ask after their parent's end", "served jobs", 3, [(1,), (2,)], late=True),
-        "oldest": of("the tie oldest", "oldest", 4, [(1,), (2,)], roots=several),
-        "fifo": of("the order fifo", "fifo", 4, [(1,), (2,)], roots=several),
+        "fifo": of("ask and finish under fifo", "fifo", 4, [(1,), (2,)], roots=several),
+        **{f"{name}-jobs": _of_order(name) for name in ORDER_FEATURES},
         "refused": of("every refused call in every state", refused, 3, [(1, 2)], still=True),
         "histories": VectorSet("random histories with everything", _EVERYTHING, "9 runs", "1 to 4", histories=(1,)),
     }
+
+
+def _of_order(name: str) -> VectorSet:
+    """What tells one order from the others: runs of few jobs that wait for one another's slots."""
+    needs = frozenset({name, "jobs"})
+    families = [
+        family
+        for caps in ((1,), (2,))
+        for family in (
+            *with_shared_jobs(ORDER_FEATURES[name], False, caps, needs | {"state"}),
+            *map(with_nested_jobs, _families(3, needs, [caps], roots=range(2, 4))),
+        )
+    ]
+    return VectorSet(
+        f"who is served, under {name}", needs, "4 runs in 2 or 3 jobs; nested jobs", "1, 2", tuple(families)
+    )
 
 
 #: The files by name.
