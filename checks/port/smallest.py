@@ -42,6 +42,8 @@ def smallest(session: Session, fault: Fault, *, shows: bool) -> Smallest:
         shows: whether the port has `state`.
     """
     if fault.breach is not None:
+        if not fault.requests:
+            return Smallest((), fault)  # it came before the first of them
         if not fault.alone:
             batch = fault.breach.sent.startswith('{"op":"batch"')
             return Smallest(since_reset(fault.requests), fault, _ONLY_IN_A_BATCH if batch else _NOT_AGAIN)
@@ -88,7 +90,7 @@ class _Still:
         fault = self._play(tuple(requests))
         if fault is None or _kind(fault) != self._kind:
             return None
-        # What a port writes unasked may come before the first request is sent, and then says nothing of the requests.
+        # What a port writes unasked may come before the first of them is sent, and then says nothing of them.
         return fault if fault.requests else None
 
 
