@@ -1,8 +1,8 @@
 """The runs of a scenario, followed step by step: what each has done, what it can do next, what it waits for.
 
 For replays. Written from the meaning of the notation (docs/scenarios.md) and not from the explorer's bodies, so that a
-trace is judged by other code than the one that found it. It knows nothing of slots and permits: what it needs of them it
-reads off a view, a state in the common form.
+trace is judged by other code than the one that found it. It knows nothing of slots and permits: what it needs of them
+it reads off a view, a state in the common form.
 """
 
 from __future__ import annotations
@@ -170,9 +170,9 @@ class Cast:
                 self.under[run] = self._lender(run, before)
             self.progress[run] = "ended" if declined else "asked"
             parent = self.specs[run].parent
-            if verb == "ask" and parent is not None and run in self._own(parent):
-                if self._op(parent) == Op("spawn", run):
-                    self._at[parent] += 1
+            by_its_parent = verb == "ask" and parent is not None and run in self._own(parent)
+            if parent is not None and by_its_parent and self._op(parent) == Op("spawn", run):
+                self._at[parent] += 1
         elif verb == "resume":
             self.progress[run] = self._resumed(run, after)
         elif verb in _ENDS:
@@ -354,10 +354,12 @@ class Cast:
         for name, now in self.progress.items():
             if now in ("asked", "resumed") and self._may("cancel", name):
                 yield "cancel", name
-            if now == "resumed" and self._may("finish", name) and ("finish", name) not in self._steps(name, view, known):
-                yield "finish early", name
-            if now == "resumed" and self._may("fail", name):
-                yield "fail", name
+            if now == "resumed":
+                through = ("finish", name) in self._steps(name, view, known)
+                if self._may("finish", name) and not through:
+                    yield "finish early", name
+                if self._may("fail", name):
+                    yield "fail", name
             spec = self.specs[name]
             parent = spec.parent
             late = self.scenario.late_children and not (spec.late or spec.live)

@@ -11,9 +11,9 @@ from slotcheck.checks.cast import Cast
 from slotcheck.checks.check import Part, ledger_for, parts_of
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.generated_permits import permit_scenarios
+from slotcheck.checks.permit_subject import seen, takes_permits
 from slotcheck.checks.scenario import builtin_scenarios, read_scenario
 from slotcheck.checks.scenario_text import scenario_text
-from slotcheck.checks.permit_subject import seen, takes_permits
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.pymodel.workload import Workload
 

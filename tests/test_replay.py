@@ -14,7 +14,8 @@ from traces import HELPS_NOBODY, SHOWS, going_round, of, of_history, of_mutant
 from slotcheck.checks.cli import main
 from slotcheck.checks.forms.itf import read_trace, write_trace
 from slotcheck.checks.forms.registry import subject_of
-from slotcheck.checks.replay import Replayed, player_of, replay
+from slotcheck.checks.player import player_of
+from slotcheck.checks.replay import Replayed, replay
 from slotcheck.checks.subject import ClassSubject, resolve_subject
 from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Verdict

@@ -11,7 +11,7 @@ from typing import Any
 
 from slotcheck.checks.forms.by_the_rules import Due, by_the_rules
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
-from slotcheck.checks.replay import LivePlayer, Player
+from slotcheck.checks.player import LivePlayer, Player
 from slotcheck.checks.subject import resolve_subject, view
 from slotcheck.checks.trace import MadeCall, Trace, plain_view
 from slotcheck.pymodel.subject import Reply
