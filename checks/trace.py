@@ -60,8 +60,8 @@ class MadeCall(NamedTuple):
 
     verb: str
     #: ``ask`` and ``try_ask``: run, parent or None, job or None; ``finish`` and ``cancel``: run; ``resize``: cap;
-    #: ``new``: the cap of a new pool. With permits ``enter``: run, then component, key, parent, job and lineage, each of
-    #: them or None; ``resume`` and ``fail``: run.
+    #: ``new``: the cap of a new pool. With permits ``enter``: run, component, key, parent, job, lineage, each after the
+    #: run or None; ``resume`` and ``fail``: run.
     args: tuple[Any, ...]
     granted: tuple[tuple[str, str], ...] = ()
     relent: tuple[str, ...] = ()
