@@ -44,7 +44,7 @@ class LivePlayer:
 
     def __init__(self, subject: AnySubject, trace: Trace, *, restores: bool = False) -> None:
         levels = 1 if trace.play is None else trace.play.levels
-        if trace.play is not None and trace.play.permits:
+        if trace.permits:
             subject = with_permits(subject)
         self.subject = subject if isinstance(subject, ClassSubject) else subject.declared(levels)
         self.reference = RULES["lend"] if isinstance(subject, ClassSubject) else None

@@ -158,6 +158,11 @@ class Trace:
         return f"{self.scenario}, cap {self.cap}{', relend' if self.relend else ''}"
 
     @property
+    def permits(self) -> bool:
+        """Whether what it is of has permits, and not a pool alone."""
+        return "permits" in self.start.view
+
+    @property
     def actions(self) -> tuple[Action, ...]:
         """What is done, step by step."""
         return tuple(step.action for step in self.steps)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 
 from slotcheck.checks.diagnosis import shortest_circle, wait_in_words
-from slotcheck.checks.trace import Moment, Trace
+from slotcheck.checks.trace import Moment, Step, Trace
 
 __all__ = ["WaitCircle", "wait_circle"]
 
@@ -106,7 +106,7 @@ def _freed(trace: Trace, pairs: list[tuple[str, str]]) -> Iterator[str]:
     for run, holder in pairs:
         if run not in view["waiting"] or holder not in view["runs"]:
             continue
-        asked = [at for at, step in enumerate(trace.steps, 1) if _asks(step.action, run)]
+        asked = [at for at, step in enumerate(trace.steps, 1) if _asks(step, run)]
         if not asked:
             continue
         request = f"{run} asked in step {asked[-1]} ({trace.steps[asked[-1] - 1].event.partition(' ->')[0]})"
@@ -119,5 +119,7 @@ def _freed(trace: Trace, pairs: list[tuple[str, str]]) -> Iterator[str]:
         return
 
 
-def _asks(action: tuple[Any, ...], run: str) -> bool:
-    return action[0] in ("ask", "ask late", "retake") and action[1] == run
+def _asks(step: Step, run: str) -> bool:
+    """Whether a run asks for a slot here, or one whose memo does not answer it."""
+    asks = step.action[0] in ("ask", "ask late", "retake") or (step.call is not None and step.call.came_to == "asks")
+    return asks and step.run == run

@@ -35,9 +35,8 @@ def by_the_rules(trace: Trace) -> list[Due]:
     Raises:
         NotWrittenError: one of them is no call of a pool.
     """
-    permits = trace.play is not None and trace.play.permits
-    rule: Rule | BuildPermit = BuildPermit(RULES["lend"]) if permits else RULES["lend"]
-    calls = _CALLS_OF_PERMITS if permits else CALLS_OF_A_POOL
+    rule: Rule | BuildPermit = BuildPermit(RULES["lend"]) if trace.permits else RULES["lend"]
+    calls = _CALLS_OF_PERMITS if trace.permits else CALLS_OF_A_POOL
     options = {"order": trace.order, "tie": trace.tie}
     state: Any = rule.initial(trace.cap, relend=trace.relend, **options)
     dues = []

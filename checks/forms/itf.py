@@ -260,7 +260,7 @@ def _trace(meta: Mapping[str, Any], states: list[Any], loop: Any) -> Trace:
         play = _scenario(text(notation, "#meta.notation"), fields["scenario"])
     if not isinstance(by, dict) or not all(isinstance(name, str) for name in by.values()):
         raise TraceError("#meta.versions: expected names with their versions")
-    kind = STATE if play is None or not play.permits else STATE_WITH_PERMITS
+    kind = STATE_WITH_PERMITS if isinstance(states[0], dict) and "permits" in states[0] else STATE
     read = [kind(state, f"states[{at}]") for at, state in enumerate(states)]
     moments = [_moment(state, play, f"states[{at}]") for at, state in enumerate(read)]
     steps = [_step(states[at], read[at], moments[at], play, f"step {at}") for at in range(1, len(states))]
@@ -324,7 +324,7 @@ def _read_call(called: Mapping[str, Any], where: str) -> MadeCall:
         args = (arguments["run"], arguments["parent"], None if job is None else tuple(job))
     elif verb == "enter":
         if "lineage" not in arguments:
-            raise TraceError(f"{where}: a call of enter, but no run of the scenario needs a permit")
+            raise TraceError(f"{where}: a call of enter, but the states have no permits")
         job, lineage = (None if told is None else tuple(told) for told in (arguments["job"], arguments["lineage"]))
         args = (arguments["run"], arguments["component"], arguments["key"], arguments["parent"], job, lineage)
     elif verb in _OF_POOLS:

@@ -57,17 +57,13 @@ def _classes(making: Making) -> Classes:
     spec = class_of(making)
     if isinstance(making.subject, PermitSubject):
         return Classes(REAL, spec)
-    if not _needs_permits(making.trace):
+    if not making.trace.permits:
         return Classes(spec)
     assert isinstance(making.subject, ClassSubject)
     lacking = [name for name in ("judge", "state") if not hasattr(making.subject.cls, name)]
     if lacking:
         raise NotWrittenError(f"permits stand on a pool that has {' and '.join(lacking)}, and {spec} does not")
     return Classes(spec, _REAL_PERMITS)
-
-
-def _needs_permits(trace: Trace) -> bool:
-    return trace.play is not None and trace.play.permits
 
 
 def class_of(making: Making) -> str:
@@ -87,7 +83,7 @@ def _written(making: Making, classes: Classes) -> str:
         version=comment(version_of(trace)),
         steps=len(trace.steps),
         imports="\n".join(_imports(classes)),
-        of_pool="pool" if classes.permits is None else "pool or its permits",
+        of_pool="pool has" if classes.permits is None else "pool or its permits have",
         sources=sources_of("\n".join(body)),
         name=_snake(trace.invariant),
         new=_new(trace),
@@ -126,11 +122,11 @@ def sources_of(program: str) -> list[str]:
 
 def _new(trace: Trace) -> str:
     pool = f"Pool({', '.join([str(trace.cap), *options(trace)])})"
-    return f"Permits({pool})" if _needs_permits(trace) else pool
+    return f"Permits({pool})" if trace.permits else pool
 
 
 def _restored(trace: Trace) -> str:
-    return f"{'Permits' if _needs_permits(trace) else 'Pool'}.restore(pool.snapshot())"
+    return f"{'Permits' if trace.permits else 'Pool'}.restore(pool.snapshot())"
 
 
 def options(trace: Trace) -> Iterator[str]:
@@ -180,7 +176,7 @@ def _call(making: Making, due: Due, is_last: bool) -> Iterator[str]:
 
 def _answer(trace: Trace) -> tuple[str, ...]:
     """What a call answers."""
-    return ("granted", "relent", "handed", "came_to") if _needs_permits(trace) else ("granted", "relent")
+    return ("granted", "relent", "handed", "came_to") if trace.permits else ("granted", "relent")
 
 
 def python_call(call: MadeCall) -> str:
@@ -219,7 +215,7 @@ def _judgement(making: Making) -> Iterator[str]:
             if trace.moments[-1].progress.get(run) == "resumed"  # who queues on a permit tells its snapshot
         }
         yield f"waits = {literal(waits)}  # what each body waits for besides slots"
-        judge = "somebody_goes_on_under_permits" if _needs_permits(trace) else "somebody_goes_on"
+        judge = "somebody_goes_on_under_permits" if trace.permits else "somebody_goes_on"
         yield from _wrong(f"{judge}({snapshot}, waits)")
     elif name == "EndedHoldsNoSlot":
         yield from _wrong(f"ended_holds_no_slot({snapshot}, {sorted(trace.moments[-1].ended)!a})")
@@ -316,7 +312,7 @@ def _check(making: Making, files: dict[str, str]) -> None:
     if importlib.util.find_spec("pytest") is None:
         raise NotWrittenError("pytest is not installed, so that it cannot be run")
     (fails,) = files.values()
-    real = Classes(REAL, _REAL_PERMITS if _needs_permits(making.trace) else None)
+    real = Classes(REAL, _REAL_PERMITS if making.trace.permits else None)
     outcomes = _pytest({"test_fault.py": fails, "test_real.py": _written(making, real)})
     if outcomes.get("test_real.py") != "PASSED":
         raise NotWrittenError(f"the pool that ships does not pass it: {outcomes.get('test_real.py', 'not run')}")

@@ -48,8 +48,8 @@ def _options(trace: Trace) -> dict[str, Any]:
 
 
 def _make(making: Making) -> dict[str, str]:
-    if making.trace.play is not None and making.trace.play.permits:
-        raise NotWrittenError("its runs need permits, and the port protocol has none")
+    if making.trace.permits:
+        raise NotWrittenError("it has permits, and the port protocol has none")
     if making.trace.again:
         raise NotWrittenError("a script ends, and cannot show what goes on for ever")
     lines = _lines(making.trace)

@@ -73,8 +73,8 @@ def _play(trace: Trace) -> Scenario:
         raise NotWrittenError("a history of calls has no scenario, which the specification needs")
     if trace.again:
         raise NotWrittenError("what goes on for ever is not one behaviour of finitely many steps")
-    if play.permits:
-        raise NotWrittenError("its runs need permits, and the module steps through the specification of the pool alone")
+    if trace.permits:
+        raise NotWrittenError("it has permits, and the module steps through the specification of the pool alone")
     if any(run.live or run.job for run in play.runs) or any(act.verb == "fail" for act in play.environment):
         raise NotWrittenError("the specification of the pool knows no live runs, no jobs of their own and no failures")
     if play.script or play.blocking_spawn or any(run.body is not None or run.late for run in play.runs):
