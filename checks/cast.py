@@ -141,7 +141,7 @@ class Cast:
         named = {"waiter": (*nearest, mounter), "mounter": (mounter,), "given": (self.specs[run].parent,)}
         in_flight = {seen.run for seen in view.runs if seen.phase == "in_flight"}
         for name in named.get(how or "", ()):
-            if name in in_flight and self.progress[name] == "resumed":
+            if name is not None and name in in_flight and self.progress[name] == "resumed":
                 return name
         return None
 

@@ -137,7 +137,7 @@ def test_who_holds_what_and_which_request_would_have_freed_it() -> None:
         "b has asked for no slot yet: it entered beside another run of its component",
         "c waits for a slot; it holds the permit of S",
     )
-    assert found.freed == ("c asked in step 4 (resume c): a slot for it would free them all",)
+    assert found.freed == ("c asked in step 5 (resume c): a slot for it would free them all",)
 
 
 def test_components_that_mount_each_other_are_diagnosed_not_violated() -> None:
