@@ -67,13 +67,26 @@ def test_a_pytest_file_fails_on_the_faulty_permits_and_passes_on_those_that_ship
     assert "pool = Permits(Pool(1))" in source
 
 
+def test_tlc_refuses_the_step_where_the_specification_of_permits_does_otherwise() -> None:
+    source = text_of("tla", of_permits("CancelStaysInQueue"))  # runs TLC on it
+    assert "EXTENDS BuildPermit" in source
+    assert "TLC must refuse step\n\\* 3:" in source
+    made = making(of_permits("CancelStaysInQueue"))
+    files = FORMS["tla"].make(made)
+    mended = {name: "<<<<>>>>".join(text.rsplit("<<<<2>>>>", 1)) for name, text in files.items()}
+    assert mended != files  # of the last step
+    with pytest.raises(NotWrittenError, match="TLC does not refuse it"):
+        FORMS["tla"].check(made, mended)
+
+
+def test_a_call_that_no_body_makes_is_no_step_of_the_specification() -> None:
+    with pytest.raises(NotWrittenError, match="the specification has no step for 'call'"):
+        FORMS["tla"].make(making(of_permits("ResumesTwice")))
+
+
 def test_what_has_no_permits_is_not_written_and_says_so() -> None:
     made = making(of_permits("SkipsMemoCheck"))
-    for form, told in (
-        ("port", "the port protocol has none"),
-        ("asyncio", "ask for slots only"),
-        ("tla", "pool alone"),
-    ):
+    for form, told in (("port", "the port protocol has none"), ("asyncio", "ask for slots only")):
         with pytest.raises(NotWrittenError, match=told):
             FORMS[form].make(made)
 
