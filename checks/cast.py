@@ -1,8 +1,8 @@
 """The runs of a scenario, followed step by step: what each has done, what it can do next, what it waits for.
 
 For replays. Written from the meaning of the notation (docs/scenarios.md) and not from the explorer's bodies, so that a
-trace is judged by other code than the one that found it. It knows nothing of slots: what it needs of the pool it reads
-off a view, a state in the common form.
+trace is judged by other code than the one that found it. It knows nothing of slots and permits: what it needs of them
+it reads off a view, a state in the common form.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from slotcheck.pymodel.conduct import Conduct
-from slotcheck.pymodel.rules import Run, State
-from slotcheck.pymodel.scenario import Act, Op, Scenario
+from slotcheck.pymodel.rules import PermitState, Run, State
+from slotcheck.pymodel.scenario import Act, Op, RunSpec, Scenario
 
-__all__ = ["Cast", "Done"]
+__all__ = ["Cast", "Done", "Seen"]
 
 #: What is done, as in a trace: the verb, then the run (or the cap), then the event or the lock.
 Done: TypeAlias = tuple[Any, ...]
 
+#: What can be seen of the pool, and of the permits where runs need them.
+Seen: TypeAlias = State | PermitState
+
 _DEFAULT = (Op("spawn all"), Op("wait all"))
-_ENDS = ("finish", "finish early", "raise", "cancel")
+_ENDS = ("finish", "finish early", "raise", "fail", "cancel")
 
 
 class Cast:
@@ -35,6 +38,9 @@ class Cast:
         self.scenario = scenario
         self.conduct = conduct or Conduct()
         self.specs = {run.name: run for run in scenario.runs}
+        self.mounters = {run.name: run.parent for run in scenario.mounted}
+        #: For each live run that has asked the run that it asked under.
+        self.under: dict[str, str | None] = {}
         #: As `Moment.progress` has it.
         self.progress = {run.name: "idle" for run in scenario.runs}
         self.events: set[str] = set()
@@ -49,20 +55,20 @@ class Cast:
 
     # -- what can be done ------------------------------------------------------------------------------------------
 
-    def enabled(self, view: State) -> list[Done]:
+    def enabled(self, view: Seen) -> list[Done]:
         """All that can happen now."""
         steps = [*self.body_steps(view), *self._acts(view)]
         return self._as_scripted(steps, view) if self.scenario.script else steps
 
-    def body_steps(self, view: State) -> list[Done]:
+    def body_steps(self, view: Seen) -> list[Done]:
         """What the runs can do by themselves, whatever the script keeps back."""
         known = {run.run: run for run in view.runs}
         steps: list[Done] = []
         for name in self.specs:
-            steps += self._steps(name, known)
+            steps += self._steps(name, view, known)
         return steps
 
-    def goes_on(self, view: State) -> bool:
+    def goes_on(self, view: Seen) -> bool:
         """Whether some run can do something by itself. That the script keeps a root's ask back lets nobody go on."""
         later = self._later()
         for step in self.body_steps(view):
@@ -75,59 +81,100 @@ class Cast:
         """The runs that have asked and are not over, and those that a body will ask for."""
         return [name for name, now in self.progress.items() if now in ("asked", "resumed") or self._will_ask(name)]
 
-    def waits(self, view: State) -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
-        """What each resumed run waits for besides slots: kind, name, and the runs any one of which can end the wait."""
+    def waits(self, view: Seen) -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
+        """What runs wait for besides slots: kind, name, and the runs any one of which can end the wait."""
         known = {run.run: run for run in view.runs}
         found = {name: self._blocked(name, known) for name, now in self.progress.items() if now == "resumed"}
+        for permit in view.permits if isinstance(view, PermitState) else ():
+            for run in permit.queue:
+                holders = () if permit.holder is None else (permit.holder,)
+                found.setdefault(run, []).append(("permit", permit.component, holders))
         return {name: waits for name, waits in found.items() if waits}
 
     def is_below(self, run: str, above: str) -> bool:
         """Whether a run is below another, up a way of parents that are not over."""
         at: str | None = run
         while at is not None:
-            parent = self.specs[at].parent
+            parent = self.under.get(at, self.specs[at].parent)
             at = None if parent is None or self.progress[parent] == "ended" else parent
             if at == above:
                 return True
         return False
 
-    def call_of(self, step: Done) -> tuple[Any, ...] | None:
-        """The call that a step makes to the pool; None if the pool does not hear of it."""
-        verb = step[0]
+    def call_of(self, step: Done, view: Seen) -> tuple[Any, ...] | None:
+        """The call that a step makes here; None if the pool does not hear of it."""
+        verb, run = step[0], step[1]
+        permits = self.scenario.permits
         if verb in ("ask", "ask late"):
-            run = step[1]
-            parent = self.specs[run].parent
-            late = verb == "ask late" or self.specs[run].late
-            if parent is None or not late:
-                return "ask", run, parent, None
-            while (above := self.specs[parent].parent) is not None:
-                parent = above
-            return "ask", run, None, (parent,)
+            parent, job = self._parent_and_job(step, view)
+            if not permits:
+                return "ask", run, parent, job
+            spec = self.specs[run]
+            # What its mounter is present with, the permits know; else it has to say whose lineage it is of.
+            told = parent is not None and parent == self.mounters[run]
+            return "enter", run, spec.component, spec.key, parent, job, None if told else self.scenario.lineage[run]
+        if verb in ("raise", "fail"):
+            return "fail" if permits else "finish", run
         if verb in _ENDS:
-            return ("cancel" if verb == "cancel" else "finish"), step[1]
+            return ("cancel" if verb == "cancel" else "finish"), run
+        if verb == "resume":
+            return ("resume", run) if self.specs[run].component is not None else None
         return tuple(step) if verb in ("resize", "give_back", "retake", "help") else None
+
+    def _parent_and_job(self, step: Done, view: Seen) -> tuple[str | None, tuple[str, ...] | None]:
+        spec = self.specs[step[1]]
+        if spec.live is not None:
+            return self._lender(spec.name, view), self.scenario.jobs[spec.name]
+        if spec.parent is not None and (spec.late or step[0] == "ask late"):
+            return None, self.scenario.jobs[spec.name]
+        return spec.parent, spec.job
+
+    def _lender(self, run: str, view: Seen) -> str | None:
+        """Whose slot a live run may borrow (R10), or by a simpler reading; see `LENDERS`."""
+        how = self.specs[run].live
+        mounter = self.mounters[run]
+        lineage: list[str] = []
+        while how == "waiter" and (above := self.mounters[lineage[-1] if lineage else run]) is not None:
+            lineage.append(above)
+        others = [name for name in self.specs if name not in lineage]
+        nearest = [name for name in (*lineage, *others) if self._is_to_wait_for(name, run)]
+        named = {"waiter": (*nearest, mounter), "mounter": (mounter,), "given": (self.specs[run].parent,)}
+        in_flight = {seen.run for seen in view.runs if seen.phase == "in_flight"}
+        for name in named.get(how or "", ()):
+            if name is not None and name in in_flight and self.progress[name] == "resumed":
+                return name
+        return None
+
+    def _is_to_wait_for(self, waiter: str, run: str) -> bool:
+        """Whether the one's body says that it waits for the other to end."""
+        return any(op.verb in ("wait", "await") and op.name == run for op in self.specs[waiter].body or ())
 
     # -- doing it --------------------------------------------------------------------------------------------------
 
-    def do(self, step: Done, *, declined: bool = False) -> None:
-        """Take a step that is enabled. ``declined``: the pool has answered no to the run for good."""
+    def do(self, step: Done, before: Seen, after: Seen, *, declined: bool = False) -> None:
+        """Take a step that is enabled.
+
+        Args:
+            step: the step.
+            before: what was seen before it.
+            after: what is seen once its call is answered.
+            declined: whether the pool has answered no to the run for good.
+        """
         if _is(self._due(), step):
             self.turn += 1
         verb, run = step[0], step[1]
         if verb == "resize":
             self.resizes += 1
         elif verb in ("ask", "ask late"):
+            if self.specs[run].live is not None:
+                self.under[run] = self._lender(run, before)
             self.progress[run] = "ended" if declined else "asked"
             parent = self.specs[run].parent
-            if (
-                verb == "ask"
-                and parent is not None
-                and not self.specs[run].late
-                and self._op(parent) == Op("spawn", run)
-            ):
+            by_its_parent = verb == "ask" and parent is not None and run in self._own(parent)
+            if parent is not None and by_its_parent and self._op(parent) == Op("spawn", run):
                 self._at[parent] += 1
         elif verb == "resume":
-            self.progress[run] = "resumed"
+            self.progress[run] = self._resumed(run, after)
         elif verb in _ENDS:
             self.progress[run] = "ended"
             for inside, queue in self.locks.values():
@@ -149,6 +196,13 @@ class Cast:
         for name, now in self.progress.items():
             if now == "resumed":
                 self._pass(name)
+
+    def _resumed(self, run: str, after: Seen) -> str:
+        """Where a run is once it has resumed: one of a component works, is over, or waits again."""
+        if self.specs[run].component is None or not isinstance(after, PermitState):
+            return "resumed"
+        present = next((known for known in after.present if known.run == run), None)
+        return "ended" if present is None else "resumed" if present.working else "asked"
 
     def _let_in(self, lock: str) -> None:
         """Whoever queued first goes in, as long as there is room, and goes on behind its take."""
@@ -186,7 +240,7 @@ class Cast:
 
     def _own(self, run: str) -> list[str]:
         """The children that its body asks for."""
-        return [spec.name for spec in self.scenario.runs if spec.parent == run and not spec.late]
+        return [spec.name for spec in self.scenario.runs if spec.parent == run and not (spec.late or spec.live)]
 
     def _to_ask(self, run: str) -> list[str]:
         return [child for child in self._own(run) if self.progress[child] == "idle"]
@@ -230,27 +284,36 @@ class Cast:
         """Whether a run that has not asked will do so by itself."""
         if self.progress[run] != "idle":
             return False
-        parent = self.specs[run].parent
+        parent = self.mounters[run]
         if parent is None:
             return True
-        if self.specs[run].late:
+        if self.specs[run].late or self.specs[run].live:
             return self.progress[parent] != "idle" or self._will_ask(parent)
         if self.progress[parent] == "ended" or (self.progress[parent] == "idle" and not self._will_ask(parent)):
             return False
         rest = self._body(parent)[self._at[parent] :]
         return Op("spawn all") in rest or Op("spawn", run) in rest
 
-    def _steps(self, run: str, known: dict[str, Run]) -> Iterator[Done]:
-        now, parent = self.progress[run], self.specs[run].parent
+    def _steps(self, run: str, view: Seen, known: dict[str, Run]) -> Iterator[Done]:
+        now, spec = self.progress[run], self.specs[run]
         if now == "idle":
-            if parent is None or (self.specs[run].late and self.progress[parent] == "ended"):
+            mounter = self.mounters[run]
+            above = None if mounter is None else self.progress[mounter]
+            if above is None or (spec.late and above == "ended") or (spec.live and above in ("resumed", "ended")):
                 yield "ask", run
         elif now == "asked":
-            if run in known and known[run].phase != "waiting":
+            if self._may_resume(spec, view, known):
                 yield "resume", run
         elif now == "resumed":
             steps = [] if self._blocked(run, known) else list(self._next(run))
             yield from self._conducted(run, steps, known)
+
+    def _may_resume(self, spec: RunSpec, view: Seen, known: dict[str, Run]) -> bool:
+        """Whether it has its slot; one of a component, whether it was handed its permit, and waits for no slot."""
+        waits = spec.name in known and known[spec.name].phase == "waiting"
+        if spec.component is None or not isinstance(view, PermitState):
+            return spec.name in known and not waits
+        return not waits and any((one.component, one.holder) == (spec.component, spec.name) for one in view.permits)
 
     def _next(self, run: str) -> Iterator[Done]:
         """What its body says next, if that is no wait that is not over."""
@@ -285,16 +348,21 @@ class Cast:
 
     # -- from outside ----------------------------------------------------------------------------------------------
 
-    def _acts(self, view: State) -> Iterator[Done]:
+    def _acts(self, view: Seen) -> Iterator[Done]:
         """Acts of the environment."""
         known = {run.run: run for run in view.runs}
         for name, now in self.progress.items():
             if now in ("asked", "resumed") and self._may("cancel", name):
                 yield "cancel", name
-            if now == "resumed" and self._may("finish", name) and ("finish", name) not in self._steps(name, known):
-                yield "finish early", name
-            parent = self.specs[name].parent
-            late = self.scenario.late_children and not self.specs[name].late
+            if now == "resumed":
+                through = ("finish", name) in self._steps(name, view, known)
+                if self._may("finish", name) and not through:
+                    yield "finish early", name
+                if self._may("fail", name):
+                    yield "fail", name
+            spec = self.specs[name]
+            parent = spec.parent
+            late = self.scenario.late_children and not (spec.late or spec.live)
             if now == "idle" and late and parent is not None and self.progress[parent] == "ended":
                 yield "ask late", name
         if self.resizes < self.scenario.resizes:
@@ -314,7 +382,7 @@ class Cast:
     def _later(self) -> set[tuple[str, Any]]:
         return {_key(act) for act in self.scenario.script[self.turn :]}
 
-    def _as_scripted(self, steps: list[Done], view: State) -> list[Done]:
+    def _as_scripted(self, steps: list[Done], view: Seen) -> list[Done]:
         """Without what the script has for later, and with the act whose turn it is, if it can happen now."""
         later, act = self._later(), self._due()
         allowed = [step for step in steps if (_plain(step[0]), step[1]) not in later]
@@ -328,13 +396,15 @@ class Cast:
             return allowed
         if act.verb == "cancel":
             return [*allowed, ("cancel", act.run)] if phase is not None else allowed
+        if act.verb == "fail" and phase == "resumed":
+            return [*allowed, ("fail", act.run)]
         if act.verb == "finish" and phase in ("granted", "resumed"):
             known = {run.run: run for run in view.runs}
-            through = ("finish", act.run) in self._steps(act.run, known)
+            through = ("finish", act.run) in self._steps(act.run, view, known)
             return [*allowed, ("finish" if through else "finish early", act.run)]
         return allowed + [step for step in steps if _is(act, step)]
 
-    def _phase(self, run: str, view: State) -> str | None:
+    def _phase(self, run: str, view: Seen) -> str | None:
         now = self.progress[run]
         if now == "resumed":
             return "resumed"

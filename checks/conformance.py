@@ -115,7 +115,12 @@ def refuses_bad_caps(subject: AnySubject) -> str | None:
 
 def told(call: Call) -> str:
     """The call, as one would write it."""
-    return f"{call.verb}({', '.join(repr(arg) for arg in call.args if arg is not None)})"
+    args = [repr(arg) for arg in call.args if arg is not None]
+    if call.verb == "enter":
+        run, component, *more = call.args
+        named = zip(("key", "parent", "job", "lineage"), more, strict=False)
+        args = [repr(run), repr(component), *(f"{name}={value!r}" for name, value in named if value is not None)]
+    return f"{call.verb}({', '.join(args)})"
 
 
 def _answer(reply: Any) -> str:

@@ -17,7 +17,7 @@ from slotcheck.pymodel.bodies import ENDED, IDLE
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import Workload, WorkloadState
 
-__all__ = ["Stuck", "mounts_in_a_circle", "names", "shortest_circle", "stuck"]
+__all__ = ["Stuck", "mounts_in_a_circle", "names", "shortest_circle", "stuck", "wait_in_words"]
 
 
 class Stuck(NamedTuple):
@@ -66,7 +66,7 @@ def stuck(workload: Workload, facts: Facts, state: WorkloadState) -> Stuck | Non
             for ender in enders:
                 if kind != "permit" and not _is_below(workload, state, ender, run):
                     promised = False
-                graph.add_edge(run, ender, why=_why(kind, name, run, ender))
+                graph.add_edge(run, ender, why=wait_in_words(kind, name, run, ender))
                 for asked, above in _to_be_asked(workload, state, ender):
                     graph.add_edge(asked, above, why=f"{asked} has not asked yet, which is {above}'s to do")
     for stack in getattr(workload.snapshot(state), "stacks", ()):
@@ -103,7 +103,8 @@ def mounts_in_a_circle(scenario: Scenario) -> bool:
     return not nx.is_directed_acyclic_graph(mounts)
 
 
-def _why(kind: str, name: str, run: str, ender: str) -> str:
+def wait_in_words(kind: str, name: str, run: str, ender: str) -> str:
+    """A wait of a run for something besides a slot, which another run can end."""
     if kind == "run":
         return f"{run} waits for {name} to end"
     if kind == "admission":

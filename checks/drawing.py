@@ -74,6 +74,7 @@ def drawing(
     forest: Sequence[RunSpec] = (),
     *,
     ended: Collection[str] = (),
+    entered: Collection[str] = (),
     title: str = "A pool of slots",
     acting: str | None = None,
     circle: Sequence[str] = (),
@@ -87,18 +88,19 @@ def drawing(
         forest: the runs of the scenario. It fixes where runs stand, whatever becomes of them; runs that it does not
             name stand where the pool has them.
         ended: those runs of the forest that have ended. The others that the pool does not know have not asked.
+        entered: where runs need permits, those that have entered and are not over, whether the pool knows them or not.
         title: what the picture shows, for screen readers and as a tooltip.
         acting: the run whose step led here, drawn with a second outline.
         circle: runs each of which waits for the next, and the last for the first, drawn as numbered arrows.
         caption: lines above the picture.
     """
     stage = Stage(parents_of(forest, [view]))
-    picture = Picture(view, stage.names, stage.levels, ended)
+    picture = Picture(view, stage.names, stage.levels, ended, entered)
     left, top, right, foot = around(stage, circle)
     width = max(right - left, 420)
     lines, pool_height = _above(picture, caption, width)
     full_width, full_height = width + 2 * _MARGIN, foot - top + pool_height + 2 * _MARGIN
-    told = in_words(view, forest, ended=ended)
+    told = in_words(view, forest, ended=ended, entered=entered)
     key = sha256(f"{title}\n{told}".encode(errors="replace")).hexdigest()[:8]
     return "\n".join(
         [

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from slotcheck.checks.paths import heaviest_paths
 from slotcheck.pymodel.rules import Run, State
-from slotcheck.pymodel.scenario import RunSpec
+from slotcheck.pymodel.scenario import RunSpec, Scenario
 
-__all__ = ["BrokenChainError", "Facts", "most_in_flight"]
+__all__ = ["BrokenChainError", "Facts", "most_in_flight", "most_of"]
 
 
 class BrokenChainError(Exception):
@@ -87,3 +87,10 @@ class Facts:
 def most_in_flight(runs: Sequence[RunSpec], cap: int) -> int:
     """The number of runs on the ``cap`` longest vertex-disjoint downward paths of a forest."""
     return sum(path.size for path in heaviest_paths(runs, {run.name: 1 for run in runs}, cap))
+
+
+def most_of(scenario: Scenario, cap: int) -> int:
+    """The same of a scenario, live runs below those that mounted them; a number that they cannot exceed where one may
+    borrow from a run that is not above it, so that the tree tells nothing.
+    """
+    return most_in_flight(scenario.mounted, cap) if scenario.lent_from_above else len(scenario.runs)

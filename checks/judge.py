@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slotcheck.checks.diagnosis import Stuck, names, stuck
-from slotcheck.checks.facts import most_in_flight
+from slotcheck.checks.facts import most_of
 from slotcheck.checks.invariants import CALLS, STATES, Situation
 from slotcheck.checks.ledger import Ledger
-from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, OF_RUNS, PermitFacts
+from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, OF_RUNS, PermitFacts, RunsNow
 from slotcheck.checks.witnesses import ALL_WITNESSES, GRANT_CANCELLED, OF_STATES
+from slotcheck.pymodel.bodies import ENDED, RESUMED
 from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
@@ -50,10 +51,7 @@ class Judge:
         self._diagnosed = 0  # ends outside that hypothesis
         #: The most runs seen in flight at once, and how many there can be.
         self.most_seen = 0
-        scenario = workload.scenario
-        # Where a live run may borrow from a run that is not above it in the tree, that tree tells nothing.
-        known = scenario.lent_from_above
-        self.most = most_in_flight(scenario.mounted, workload.cap) if known else len(scenario.runs)
+        self.most = most_of(workload.scenario, workload.cap)
         #: The most slots seen at once that runs sat on while they queued on a permit.
         self.most_queued_with_slot = 0
         self._deadlock = "NoDeadlockWithPermits" if workload.scenario.permits else "NoDeadlock"
@@ -98,9 +96,15 @@ class Judge:
         if isinstance(situation.facts, PermitFacts):
             sit = len(situation.facts.queued_with_slot)
             self.most_queued_with_slot = max(self.most_queued_with_slot, sit)
-            found += [(one.name, one.check(self.workload, situation.facts, state)) for one in OF_RUNS]
+            now = self._runs_now(situation.facts, state)
+            found += [(one.name, one.check(now)) for one in OF_RUNS]
         more = {name: message for name, message in found if message is not None}
         return {**bad, **more} if more else bad
+
+    def _runs_now(self, facts: PermitFacts, state: WorkloadState) -> RunsNow:
+        at = list(zip(self.workload.scenario.runs, state.progress, strict=True))
+        on = [spec for spec, progress in at if progress >= RESUMED]
+        return RunsNow(facts, on, [spec.name for spec, progress in at if progress == ENDED])
 
     def _situation(self, state: WorkloadState) -> Situation:
         facts = self.ledger.facts(state.pool)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from slotcheck.checks.replay import LivePlayer
+from slotcheck.checks.player import LivePlayer
 from slotcheck.checks.subject import ClassSubject, SubjectError, resolve_subject
 from slotcheck.checks.trace import RESTORE, Trace
 

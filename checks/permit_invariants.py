@@ -7,22 +7,23 @@ only to none, or to the key of a body that has just ended well, so by induction 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from slotcheck.checks.conformance import BAD_CAPS, STRANGER, difference, told
 from slotcheck.checks.facts import Facts
 from slotcheck.checks.invariants import Happening, Invariant
-from slotcheck.pymodel.bodies import ENDED, RESUMED, WorkloadState
 from slotcheck.pymodel.rules import BuildPermit, Permit, PermitState, Present, Refusal
+from slotcheck.pymodel.scenario import RunSpec
 from slotcheck.pymodel.subject import Call
-from slotcheck.pymodel.workload import Workload
 
 __all__ = [
     "OF_PERMIT_CALLS",
     "OF_PERMIT_VIEWS",
     "OF_RUNS",
     "PermitFacts",
+    "RunsNow",
     "calls_without_effect",
+    "permit_difference",
     "permit_lockstep",
 ]
 
@@ -99,24 +100,33 @@ OF_PERMIT_VIEWS = (
 # -- on every state of a workload --------------------------------------------------------------------------------
 
 
-def _works_under_permit(workload: Workload, facts: PermitFacts, state: WorkloadState) -> str | None:
-    for spec, progress in zip(workload.scenario.runs, state.progress, strict=True):
-        if spec.component is not None and progress >= RESUMED:
-            run = facts.runs.get(spec.name)
-            if facts.holder(spec.component) != spec.name or run is None or run.phase != "in_flight":
+class RunsNow(NamedTuple):
+    """What the runs of a scenario do at one moment, beside the view of it."""
+
+    facts: PermitFacts
+    #: The runs whose body is on, and the names of those that are over.
+    on: Sequence[RunSpec]
+    over: Sequence[str]
+
+
+def _works_under_permit(now: RunsNow) -> str | None:
+    for spec in now.on:
+        if spec.component is not None:
+            run = now.facts.runs.get(spec.name)
+            if now.facts.holder(spec.component) != spec.name or run is None or run.phase != "in_flight":
                 return f"the body of {spec.name} is on, without the permit of {spec.component} and a slot"
     return None
 
 
-def _ended_holds_no_slot(workload: Workload, facts: PermitFacts, state: WorkloadState) -> str | None:
-    for name, progress in zip(workload.names, state.progress, strict=True):
-        run = facts.runs.get(name)
-        if progress == ENDED and (name in facts.present or (run is not None and run.phase != "parked")):
+def _ended_holds_no_slot(now: RunsNow) -> str | None:
+    for name in now.over:
+        run = now.facts.runs.get(name)
+        if name in now.facts.present or (run is not None and run.phase != "parked"):
             return f"{name} is over, and still {'present' if run is None else run.phase.replace('_', ' ')}"
     return None
 
 
-#: Judged on every state, with what the runs do: ``check(workload, facts, state)``.
+#: Judged on every state, with what the runs do: ``check(RunsNow)``.
 OF_RUNS = (
     Invariant("WorksUnderPermit", "a body of a component works only with its permit and a slot", _works_under_permit),
     Invariant("EndedHoldsNoSlot", "a run that is over holds no slot, parked ones aside", _ended_holds_no_slot),
@@ -212,7 +222,7 @@ def permit_lockstep(reference: BuildPermit, before: PermitFacts, call: Call, aft
     except Refusal as refusal:
         if refusal.code not in (reply.refused, reply.declined):
             return f"the rules refuse {told(call)} with {refusal.code}; the subject answered {reply[1:]!r}"
-        return _difference(before.whole, after.whole)
+        return permit_difference(before.whole, after.whole)
     if reply.declined is not None:
         return f"the rules allow {told(call)}; the subject refused it with {reply.declined}"
     if reply.refused is not None or reply.raised is not None:
@@ -221,10 +231,11 @@ def permit_lockstep(reference: BuildPermit, before: PermitFacts, call: Call, aft
         should, does = getattr(expected, what), getattr(reply, what)
         if should != does:
             return f"{told(call)} should answer {what} {should!r}, but answered {does!r}"
-    return _difference(expected.state, after.whole)
+    return permit_difference(expected.state, after.whole)
 
 
-def _difference(expected: PermitState, found: PermitState) -> str | None:
+def permit_difference(expected: PermitState, found: PermitState) -> str | None:
+    """The first thing in which two views with permits differ, in words; None if they are equal."""
     for name in ("present", "permits"):
         should, does = getattr(expected, name), getattr(found, name)
         if should != does:

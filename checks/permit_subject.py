@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from slotcheck.checks.subject import METHODS, AnySubject, ClassSubject, RuleSubject, SubjectError, view
-from slotcheck.pymodel.rules import BuildPermit, Permit, PermitState, Present, Refusal
+from slotcheck.pymodel.rules import BuildPermit, Permit, PermitState, Present, Refusal, State
 from slotcheck.pymodel.subject import Reply
 from slotlending.permit import Permits
 from slotlending.pool import Pool
@@ -21,6 +21,7 @@ __all__ = [
     "PermitSubject",
     "permit_view",
     "permits_of_class",
+    "seen",
     "takes_permits",
     "with_permits",
 ]
@@ -36,6 +37,11 @@ def permit_view(snapshot: Any) -> PermitState:
     present = frozenset(Present(*(getattr(run, name) for name in Present._fields)) for run in snapshot.present)
     permits = frozenset(Permit(*(getattr(one, name) for name in Permit._fields)) for one in snapshot.permits)
     return PermitState(view(snapshot.pool), present, permits)
+
+
+def seen(snapshot: Any) -> State | PermitState:
+    """The common view of any snapshot, with permits where it has them."""
+    return permit_view(snapshot) if hasattr(snapshot, "permits") else view(snapshot)
 
 
 class _Judging:

@@ -26,7 +26,8 @@ class Seen:
     name: str
     #: As the pool knows it; None if it does not.
     run: Run | None
-    #: Why it does not, where it does not: "ended" or "not asked".
+    #: Why it does not, where it does not: "ended", "not asked", or "no slot asked" of one that entered beside another
+    #: run of its component.
     unknown: str
     #: Its place in the pool's queue, from 1; 0 if it is not there.
     place: int
@@ -37,7 +38,7 @@ class Seen:
         phase = self.unknown if self.run is None else str(self.run.phase)
         return {
             "in_flight": "in-flight", "retaking": "waiting", "waiting": "waiting", "parked": "parked",
-            "ended": "ended", "not asked": "not-asked",
+            "ended": "ended", "not asked": "not-asked", "no slot asked": "waiting",
         }.get(phase, "strange")  # fmt: skip
 
     @property
@@ -85,9 +86,18 @@ class Count(NamedTuple):
 
 
 class Picture:
-    """One view, read. ``runs`` are those to be shown, in their order, and ``levels`` how many levels they have."""
+    """One view, read. ``runs`` are those to be shown, in their order, and ``levels`` how many levels they have; those
+    that have ``ended``; those that have ``entered`` and are not over, where runs need permits.
+    """
 
-    def __init__(self, view: State | StackState, runs: Iterable[str], levels: int, ended: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        view: State | StackState,
+        runs: Iterable[str],
+        levels: int,
+        ended: Collection[str] = (),
+        entered: Collection[str] = (),
+    ) -> None:
         facts = Facts(view)  # type: ignore[arg-type]  # what stacks add makes no difference to it
         self.waiting = tuple(view.waiting)
         self.cap, self.taken = _whole(view.cap), _whole(view.taken)
@@ -98,9 +108,8 @@ class Picture:
         self._per_level = facts.per_level
         queue = {run: place for place, run in reversed(list(enumerate(view.waiting, start=1)))}
         known = {run.run: run for run in sorted(view.runs, key=repr)}  # the last one, if a faulty view has two
-        self.runs = [
-            Seen(name, known.get(name), "ended" if name in ended else "not asked", queue.get(name, 0)) for name in runs
-        ]
+        unknown = {**dict.fromkeys(entered, "no slot asked"), **dict.fromkeys(ended, "ended")}
+        self.runs = [Seen(name, known.get(name), unknown.get(name, "not asked"), queue.get(name, 0)) for name in runs]
         self.levels = max([levels, *(_whole(run.level) for run in known.values())])
         # Who has whose slot: as the loans say, or where slots are workers, the stacks.
         loans: Iterable[tuple[str | None, str]]
@@ -143,7 +152,8 @@ class Picture:
         """A sentence about one run."""
         run, name = seen.run, clean(seen.name)
         if run is None:
-            return f"{name}: {'has ended' if seen.unknown == 'ended' else 'has not asked'}."
+            told = {"ended": "has ended", "no slot asked": "has entered and has asked for no slot yet"}
+            return f"{name}: {told.get(seen.unknown, 'has not asked')}."
         if run.phase == "waiting":
             return f"{name}: waiting" + (f", {nth(seen.place)} in the queue." if seen.place else ".")
         phase = {"in_flight": "in flight", "retaking": "waiting for a slot again"}.get(run.phase, clean(run.phase))
@@ -170,10 +180,16 @@ def levels_of(parents: Mapping[str, str | None]) -> int:
     return max((spot.level + 1 for spot in placed(*forest_of(parents)).values()), default=1)
 
 
-def in_words(view: State | StackState, forest: Sequence[RunSpec] = (), *, ended: Collection[str] = ()) -> str:
+def in_words(
+    view: State | StackState,
+    forest: Sequence[RunSpec] = (),
+    *,
+    ended: Collection[str] = (),
+    entered: Collection[str] = (),
+) -> str:
     """What a picture of a view shows, as sentences."""
     parents = parents_of(forest, [view])
-    picture = Picture(view, parents, levels_of(parents), ended)
+    picture = Picture(view, parents, levels_of(parents), ended, entered)
     told = [f"{picture.taken} of {picture.cap} slots taken, {picture.free} free."]
     told += [f"{count.what}: {count.number}, bound {count.words}." for count in picture.counts]
     told += [picture.told(seen) for seen in picture.runs]

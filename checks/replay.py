@@ -9,93 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from slotcheck.checks.cast import Cast
+from slotcheck.checks.cast import Cast, Seen
 from slotcheck.checks.conformance import BAD_CAPS, calls_without_effect, difference, lockstep
-from slotcheck.checks.facts import Facts, most_in_flight
+from slotcheck.checks.diagnosis import mounts_in_a_circle
+from slotcheck.checks.facts import Facts, most_of
 from slotcheck.checks.invariants import CALLS, STATES, Happening, Situation
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.paths import heaviest_paths
-from slotcheck.checks.subject import AnySubject, ClassSubject, view
+from slotcheck.checks.permit_invariants import (
+    OF_PERMIT_CALLS,
+    OF_PERMIT_VIEWS,
+    OF_RUNS,
+    PermitFacts,
+    RunsNow,
+    permit_difference,
+    permit_lockstep,
+)
+from slotcheck.checks.permit_invariants import calls_without_effect as permit_calls_without_effect
+from slotcheck.checks.permit_subject import seen
+from slotcheck.checks.player import Player
 from slotcheck.checks.terminal import versions
-from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Step, Trace, call_event, made_call, plain_view, state_of
+from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Step, Trace, call_event, made_call, plain_view, seen_of
 from slotcheck.pymodel.explore import Verdict
-from slotcheck.pymodel.rules import RULES, Refusal, Rule, State
+from slotcheck.pymodel.rules import BuildPermit, PermitState, Refusal, Rule
 from slotcheck.pymodel.subject import Call, Reply
 
-__all__ = ["LivePlayer", "Player", "Replayed", "player_of", "replay"]
-
-
-class Player(Protocol):
-    """Who answers the calls of a replay."""
-
-    #: The rule to compare every answer with; None for a subject that follows another rule.
-    reference: Rule | None
-
-    def new(self, cap: Any) -> Reply:
-        """A new pool in the place of the old one."""
-
-    def call(self, verb: str, *args: Any) -> Reply:
-        """Make a call."""
-
-    def restore(self) -> Any:
-        """Put a pool restored from its snapshot in the pool's place; the snapshot afterwards."""
-
-
-class LivePlayer:
-    """A subject of `slotcheck check`.
-
-    Args:
-        subject: the subject.
-        trace: of whose pool the options are.
-        restores: whether the pool is replaced by one restored from its snapshot before each call.
-    """
-
-    def __init__(self, subject: AnySubject, trace: Trace, *, restores: bool = False) -> None:
-        levels = 1 if trace.play is None else trace.play.levels
-        self.subject = subject if isinstance(subject, ClassSubject) else subject.declared(levels)
-        self.reference = RULES["lend"] if isinstance(subject, ClassSubject) else None
-        self.conduct = getattr(subject, "conduct", None)
-        self._wanted = {"order": trace.order, "tie": trace.tie}
-        self._relend = trace.relend
-        self._restores = restores
-        self._pool: Any = None  # of a class: the pool; of a rule: its state
-
-    def new(self, cap: Any) -> Reply:
-        """Made with the order and tie of the trace only where its own are others."""
-        try:
-            snapshot = self._made(cap, {})
-            options = {name: value for name, value in self._wanted.items() if getattr(snapshot, name, value) != value}
-            return Reply(self._made(cap, options) if options else snapshot)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            code = getattr(error, "code", None)
-            return Reply(None, refused=code) if isinstance(code, str) else Reply(None, raised=error)
-
-    def _made(self, cap: Any, options: dict[str, str]) -> Any:
-        if isinstance(self.subject, ClassSubject):
-            self._pool = self.subject.new(cap, relend=self._relend, **options)
-            return self._pool.snapshot()
-        self._pool = self.subject.rule.initial(cap, relend=self._relend, **{**self.subject.options, **options})
-        return self._pool
-
-    def call(self, verb: str, *args: Any) -> Reply:
-        """On the pool that lives on, or on one just restored."""
-        if not isinstance(self.subject, ClassSubject):
-            reply = self.subject.call(self._pool, verb, *args)
-            self._pool = reply.snapshot
-            return reply
-        if self._restores:
-            self.restore()
-        return self.subject.call_live(self._pool, verb, *args)
-
-    def restore(self) -> Any:
-        if isinstance(self.subject, ClassSubject):
-            self._pool = self.subject.cls.restore(self._pool.snapshot())
-            return self._pool.snapshot()
-        return self._pool
+__all__ = ["Replayed", "replay"]
 
 
 @dataclass(frozen=True)
@@ -115,11 +56,6 @@ class Replayed:
     enabled: tuple[str, ...] = ()
     #: Whether it shows only on a pool that is restored from its snapshot before each call.
     restored: bool = False
-
-
-def player_of(trace: Trace, subject: AnySubject) -> Callable[[bool], Player]:
-    """What makes a player of a subject, one that restores or not."""
-    return lambda restores: LivePlayer(subject, trace, restores=restores)
 
 
 def replay(trace: Trace, player: Callable[[bool], Player]) -> Replayed:
@@ -148,6 +84,7 @@ class _Replay:
         conduct = getattr(self.player, "conduct", None)
         self.cast = None if trace.play is None else Cast(trace.play, conduct)
         self.levels = 0
+        self._told_held = False
         #: The first step that does not fit, and why.
         self.misfit: tuple[int, str] | None = None
         self.enabled: tuple[str, ...] = ()
@@ -160,7 +97,7 @@ class _Replay:
         if made.snapshot is None:
             why = made.refused or f"{type(made.raised).__name__}: {made.raised}"
             return Replayed(Verdict.UNDETERMINED, False, f"a pool of cap {trace.cap} cannot be made: {why}", 0)
-        here = view(made.snapshot)
+        here = seen(made.snapshot)
         self._compare_view(0, trace.start.view, made.snapshot)
         for number, step in enumerate(trace.steps, 1):
             after = self._take(number, step, here)
@@ -182,6 +119,8 @@ class _Replay:
             at, sentence = self.failed
             told = f"{name} fails after step {at}, otherwise than told: {sentence}"
             return Replayed(Verdict.VIOLATED, False, f"{told} ({why})" if why else told, step, self.enabled)
+        if name == "HeldMatches" and not self._told_held:
+            return Replayed(Verdict.UNDETERMINED, False, "the subject does not tell what a job holds", step)
         if step is None:
             return Replayed(Verdict.HOLDS, False, f"all {steps} steps fit, but {name} does not fail")
         told = f"step {step} does not fit: {why}; {name} does not fail as far as the trace goes here"
@@ -196,11 +135,11 @@ class _Replay:
 
     # -- one step --------------------------------------------------------------------------------------------------
 
-    def _take(self, number: int, step: Step, before: State) -> State | None:
+    def _take(self, number: int, step: Step, before: Seen) -> Seen | None:
         """Take a step, compare what comes of it, and judge it; None if the trace cannot go on from there."""
         action, cast = step.action, self.cast
         if action == (RESTORE,):
-            after = view(self.player.restore())
+            after = seen(self.player.restore())
             if after != before and self.trace.invariant == "Replays":
                 self.failed = number, "a pool restored from its snapshot has another snapshot"
             return after
@@ -216,26 +155,31 @@ class _Replay:
                     self.enabled = tuple(" ".join(map(str, one)) for one in enabled) or ("nothing",)
                 self._fits_not(number, f"'{' '.join(map(str, action))}' is not enabled")
                 return None
-            call = cast.call_of(action)
+            call = cast.call_of(action, before)
         if (None if step.call is None else (step.call.verb, *step.call.args)) != call:
             self._fits_not(number, f"the trace says that the pool is called with {step.call}, but it is with {call}")
         if call is None:
             assert cast is not None
-            cast.do(action)
+            cast.do(action, before, before)
+            self._judge_runs(number, before)
             return before
         reply = self.player.new(call[1]) if call[0] == "new" else self.player.call(*call)
+        after = before if reply.snapshot is None else seen(reply.snapshot)
         if cast is not None and action[0] != CALL:
-            cast.do(action, declined=reply.declined is not None)
+            cast.do(action, before, after, declined=reply.declined is not None)
         self._compare(number, step, reply)
-        after = before if reply.snapshot is None else view(reply.snapshot)
         self.levels = max([self.levels, *(run.level for run in after.runs)])
         self._judge(number, Call(0, call[0], tuple(call[1:]), reply, 0), before, after)
+        self._judge_runs(number, after)
         return None if reply.snapshot is None else after
 
     def _compare(self, number: int, step: Step, reply: Reply) -> None:
         """The answer and the view with those of the trace."""
         assert step.call is not None
         told, found = step.call, made_call(step.call.verb, step.call.args, reply)
+        self._told_held |= bool(found.held)
+        if not (told.held and found.held):  # not every subject can be asked what a job holds
+            told, found = told._replace(held=()), found._replace(held=())
         if _without_words(told) != _without_words(found):
             event = call_event(str(told), told.verb, told.args[0], reply)
             self._fits_not(number, f"{event} here, not '{step.event}'")
@@ -245,18 +189,18 @@ class _Replay:
     def _compare_view(self, number: int, told: Mapping[str, Any], snapshot: Any) -> None:
         found = plain_view(snapshot, {run: at for at, run in enumerate(told["runs"])})
         if found != told:
-            different = difference(state_of(self.trace, told), view(snapshot))
+            different = _difference(seen_of(self.trace, told), seen(snapshot))
             self._fits_not(number, f"here the view afterwards is another: {different or 'the stacks differ'}")
 
     # -- what is wrong ---------------------------------------------------------------------------------------------
 
-    def _judge(self, number: int, call: Call, before: State, after: State) -> None:
+    def _judge(self, number: int, call: Call, before: Seen, after: Seen) -> None:
         if self.failed is None:
             message = self._fault(number, call, before, after)
             if message is not None:
                 self.failed = number, message
 
-    def _fault(self, number: int, call: Call, before: State, after: State) -> str | None:
+    def _fault(self, number: int, call: Call, before: Seen, after: Seen) -> str | None:
         """What is wrong by the invariant of the trace with this step, or with the state after it."""
         name = self.trace.invariant
         if name == "Refused":
@@ -265,23 +209,34 @@ class _Replay:
         if name == "Replays":
             return self._lives_otherwise(number, call)
         if name == "Lockstep":
-            return None if self.player.reference is None else lockstep(self.player.reference, before, call, after)
+            return _out_of_step(self.player.reference, call, before, after)
         if name == "Answers":
             return _not_answered(self.player.reference, call, before, after)
-        for invariant in CALLS:
+        for invariant in (*CALLS, *OF_PERMIT_CALLS):
             if invariant.name == name:
-                return invariant.check(Happening(Facts(before), call, Facts(after)))
-        for invariant in STATES:
+                return invariant.check(Happening(_facts(before), call, _facts(after)))
+        for invariant in (*STATES, *OF_PERMIT_VIEWS):
             if invariant.name == name:
-                return invariant.check(Facts(after) if invariant.of_view else self._situation(after))
-        return None  # judged at the end
+                return invariant.check(_facts(after) if invariant.of_view else self._situation(after))
+        return None  # judged as one with what the runs do, or at the end
 
-    def _situation(self, here: State) -> Situation:
+    def _judge_runs(self, number: int, here: Seen) -> None:
+        """What must be so of the runs of the scenario, and not only of the view."""
+        facts, cast = _facts(here), self.cast
+        if self.failed is not None or cast is None or not isinstance(facts, PermitFacts):
+            return
+        on = [spec for spec in cast.scenario.runs if cast.progress[spec.name] == "resumed"]
+        now = RunsNow(facts, on, [name for name, progress in cast.progress.items() if progress == "ended"])
+        for invariant in OF_RUNS:
+            if invariant.name == self.trace.invariant and (message := invariant.check(now)) is not None:
+                self.failed = number, message
+
+    def _situation(self, here: Seen) -> Situation:
         scenario = self.trace.play
         assert scenario is not None
         assert self.cast is not None
-        most = most_in_flight(scenario.runs, self.trace.cap)
-        return Situation(Facts(here), scenario, self.trace.cap, self.levels, self.cast.resizes, most)
+        most = most_of(scenario, self.trace.cap)
+        return Situation(_facts(here), scenario, self.trace.cap, self.levels, self.cast.resizes, most)
 
     def _lives_otherwise(self, number: int, call: Call) -> str | None:
         """Whether a pool restored before each call does otherwise than this one that lives on."""
@@ -297,7 +252,7 @@ class _Replay:
             return f"the pool that lived on gave {call.reply[1:]!r}; one restored before each call {reply[1:]!r}"
         return None
 
-    def _judge_end(self, here: State) -> None:
+    def _judge_end(self, here: Seen) -> None:
         if self.failed is not None or self.cast is None:
             return
         end = len(self.trace.steps)
@@ -307,12 +262,12 @@ class _Replay:
             message = _kept_from_the_most(self.trace, self.cast, here)
         elif name == "AllFinish" and self.trace.again:
             message = self._goes_round(here)
-        elif name in ("NoDeadlock", "AllFinish", "Diagnosis"):
+        elif name in ("NoDeadlock", "NoDeadlockWithPermits", "AllFinish", "Diagnosis"):
             message = _nothing_goes_on(self.cast, here, promised=name != "Diagnosis")
         if message is not None:
             self.failed = end, message
 
-    def _goes_round(self, here: State) -> str | None:
+    def _goes_round(self, here: Seen) -> str | None:
         """Whether what goes on for ever comes back to where it began, unfinished, and is fair to all body steps."""
         cast = self.cast
         assert cast is not None
@@ -336,33 +291,67 @@ def _without_words(call: MadeCall) -> MadeCall:
     return call if call.raised is None else call._replace(raised=call.raised.partition(":")[0])
 
 
-def _not_refused(call: Call, before: State, after: State, names: Sequence[str]) -> str | None:
+def _facts(here: Seen) -> Facts:
+    return PermitFacts(here) if isinstance(here, PermitState) else Facts(here)
+
+
+def _difference(expected: Seen, found: Seen) -> str | None:
+    if isinstance(expected, PermitState) and isinstance(found, PermitState):
+        return permit_difference(expected, found)
+    if isinstance(expected, PermitState) or isinstance(found, PermitState):
+        return "the one has permits, the other none"
+    return difference(expected, found)
+
+
+def _out_of_step(reference: Rule | None, call: Call, before: Seen, after: Seen) -> str | None:
+    """What was done otherwise than by the rule; None if nothing, or if there is no rule to go by."""
+    if reference is None:
+        return None
+    if isinstance(before, PermitState) and isinstance(after, PermitState):
+        return permit_lockstep(BuildPermit(reference), PermitFacts(before), call, PermitFacts(after))
+    assert not isinstance(before, PermitState)
+    assert not isinstance(after, PermitState)
+    return lockstep(reference, before, call, after)
+
+
+def _not_refused(call: Call, before: Seen, after: Seen, names: Sequence[str]) -> str | None:
     reply = call.reply
     if call.verb in ("new", "resize"):
         if repr(call.args[0]) in map(repr, BAD_CAPS) and (reply.refused != "bad_cap" or before != after):
             return f"{call.verb}({call.args[0]!r}) is not refused with bad_cap, with nothing changed"
         return None
-    refusals = dict(calls_without_effect(Facts(before), names))
-    made = (call.verb, *call.args)
+    if isinstance(before, PermitState):
+        told = permit_calls_without_effect(PermitFacts(before), names)
+    else:
+        told = calls_without_effect(Facts(before), names)
+    refusals = {_made(*one): code for one, code in told}
+    made = _made(call.verb, *call.args)
     if made not in refusals:
         return None
     code = refusals[made]
-    if reply.raised is not None or reply.refused != code or reply.granted or reply.relent:
+    if reply.raised is not None or (reply.refused or reply.declined) != code or reply.granted or reply.relent:
         return f"the call must be {f'refused with {code}' if code else 'answered with nothing granted'}"
-    return difference(before, after)
+    return _difference(before, after)
 
 
-def _not_answered(reference: Rule | None, call: Call, before: State, after: State) -> str | None:
+def _made(*call: Any) -> tuple[Any, ...]:
+    """A call without the arguments that it leaves out at its end."""
+    *args, last = call
+    return call if last is not None or len(call) == 1 else _made(*args)
+
+
+def _not_answered(reference: Rule | None, call: Call, before: Seen, after: Seen) -> str | None:
     if reference is not None:
+        rule = BuildPermit(reference) if isinstance(before, PermitState) else reference
         try:
-            getattr(reference, call.verb)(before, *call.args)
+            getattr(rule, call.verb)(before, *call.args)
         except Refusal:
             return None
     (answers,) = (invariant for invariant in CALLS if invariant.name == "Answers")
-    return answers.check(Happening(Facts(before), call, Facts(after)))
+    return answers.check(Happening(_facts(before), call, _facts(after)))
 
 
-def _kept_from_the_most(trace: Trace, cast: Cast, here: State) -> str | None:
+def _kept_from_the_most(trace: Trace, cast: Cast, here: Seen) -> str | None:
     """Of the runs on the cap longest paths, which are all that have asked and none of which is over, one waits."""
     assert trace.play is not None
     paths = heaviest_paths(trace.play.runs, {run.name: 1 for run in trace.play.runs}, trace.cap)
@@ -374,14 +363,14 @@ def _kept_from_the_most(trace: Trace, cast: Cast, here: State) -> str | None:
     return f"{', '.join(here.waiting)} wait, though all that have asked are on the {trace.cap} longest paths"
 
 
-def _nothing_goes_on(cast: Cast, here: State, *, promised: bool) -> str | None:
+def _nothing_goes_on(cast: Cast, here: Seen, *, promised: bool) -> str | None:
     unfinished = cast.unfinished()
     if not unfinished or cast.goes_on(here):
         return None
     waits = cast.waits(here)
-    below = all(
-        bool(enders) and all(cast.is_below(ender, run) for ender in enders)
+    below = not mounts_in_a_circle(cast.scenario) and all(
+        kind == "permit" or (bool(enders) and all(cast.is_below(ender, run) for ender in enders))
         for run, them in waits.items()
-        for _, _, enders in them
+        for kind, _, enders in them
     )
     return f"nothing goes on, and {', '.join(unfinished)} have not ended" if below == promised else None

@@ -16,7 +16,8 @@ from slotcheck.checks.command import EXIT_CODES, BadInput
 from slotcheck.checks.forms.itf import TraceError, load_trace
 from slotcheck.checks.forms.registry import subject_of
 from slotcheck.checks.lettering import clean
-from slotcheck.checks.replay import Replayed, player_of, replay
+from slotcheck.checks.player import player_of
+from slotcheck.checks.replay import Replayed, replay
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.terminal import console, versions
 from slotcheck.checks.trace import Trace

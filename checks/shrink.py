@@ -2,8 +2,9 @@
 
 A breadth-first search of all small forests finds such traces by itself. One that came from a big scenario or a random
 walk is cut here: runs go, with all below them, or alone; the cap is lowered; acts of the environment, lines of the
-script, bodies and their steps go. After each cut the same invariant must still fail: first along what is left of the
-old steps, and if that does not show it, in a new search of what is left. A cut that makes the trace bigger is no cut.
+script, bodies and their steps go, and so do components, keys, jobs, and that a run is a live one. After each cut the
+same invariant must still fail: first along what is left of the old steps, and if that does not show it, in a new search
+of what is left. A cut that makes the trace bigger is no cut.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from slotcheck.checks.scenario_text import scenario_text
 from slotcheck.checks.subject import AnySubject, ClassSubject
 from slotcheck.checks.trace import Trace, switches, trace_of
 from slotcheck.checks.tree_text import tree_text
-from slotcheck.pymodel.scenario import Op, Scenario
+from slotcheck.pymodel.scenario import Op, RunSpec, Scenario
 from slotcheck.pymodel.subject import Reply
 from slotcheck.pymodel.system import Kind, Property
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
@@ -214,7 +215,7 @@ class _Search:
 def _cuts(part: Part) -> Iterator[Part]:
     """The part with one thing less, the biggest cuts first."""
     play, cap, relend = part
-    for smaller in (*_without_runs(play), *_without_acts(play), *_without_steps(play)):
+    for smaller in (*_without_runs(play), *_without_acts(play), *_without_traits(play), *_without_steps(play)):
         read = _sound(smaller)
         if read is not None:
             yield Part(read, cap, relend)
@@ -250,10 +251,13 @@ def _without_runs(play: Scenario) -> Iterator[Scenario]:
 def _without(play: Scenario, gone: set[str]) -> Scenario:
     """The scenario without these runs. Children of a run that goes alone become its parent's."""
     above: dict[str, str | None] = {}
+    mounters: dict[str, str | None] = {}
+    for run in play.mounted:  # mounters stand before those that they mount
+        mounters[run.name] = mounters[run.parent] if run.parent in gone else run.parent
     for run in play.runs:
         parent = run.parent
         above[run.name] = above[parent] if parent in gone else parent
-    orphans = {run.name for run in play.runs if run.parent in gone}
+    orphans = {run.name for run in play.runs if run.parent in gone and not run.live}
     runs = []
     for run in play.runs:
         if run.name not in gone:
@@ -262,7 +266,10 @@ def _without(play: Scenario, gone: set[str]) -> Scenario:
                 body = tuple(op for op in body if op.name not in gone)
                 lost = {name for name in orphans if above[name] == run.name and name not in gone}
                 body = (*(Op("spawn", name) for name in sorted(lost)), *body)
-            runs.append(replace(run, parent=above[run.name], body=body, late=run.late and above[run.name] is not None))
+            parent, mounter = above[run.name], mounters[run.name]
+            late = run.late and parent is not None
+            kept = mounter if run.mounter is not None and mounter != parent else None
+            runs.append(replace(run, parent=parent, body=body, late=late, mounter=kept))
     return replace(
         play,
         runs=tuple(runs),
@@ -283,6 +290,26 @@ def _without_acts(play: Scenario) -> Iterator[Scenario]:
         yield replace(play, late_children=False, expect={})
     if play.blocking_spawn:
         yield replace(play, blocking_spawn=False, expect={})
+
+
+def _without_traits(play: Scenario) -> Iterator[Scenario]:
+    """Without a component and its keys, a key, that a run is a live one, a job; without times, which no check reads."""
+
+    def changed(**changes: Any) -> Iterator[Scenario]:
+        """One scenario for each run that this changes."""
+        for number, run in enumerate(play.runs):
+            other = replace(run, **changes)
+            if other != run:
+                yield replace(play, runs=(*play.runs[:number], other, *play.runs[number + 1 :]), expect={})
+
+    for component in sorted({run.component for run in play.runs if run.component is not None}):
+        runs = tuple(replace(run, component=None, key=None) if run.component == component else run for run in play.runs)
+        yield replace(play, runs=runs, expect={})
+    yield from changed(component=None, key=None)
+    yield from changed(key=None)
+    yield from changed(live=None, mounter=None)
+    yield from changed(job=None)
+    yield from changed(at_ms=RunSpec("").at_ms, work_ms=RunSpec("").work_ms)
 
 
 def _without_steps(play: Scenario) -> Iterator[Scenario]:

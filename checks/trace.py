@@ -18,10 +18,13 @@ from typing import Any, NamedTuple
 from slotcheck.checks.conformance import BAD_CAPS, calls_without_effect, told
 from slotcheck.checks.events import call_event, step_event
 from slotcheck.checks.facts import Facts
-from slotcheck.checks.plain_view import plain_view, view_again
-from slotcheck.checks.subject import AnySubject, view
+from slotcheck.checks.permit_invariants import PermitFacts
+from slotcheck.checks.permit_invariants import calls_without_effect as permit_calls_without_effect
+from slotcheck.checks.permit_subject import seen
+from slotcheck.checks.plain_view import permits_again, plain_view, view_again
+from slotcheck.checks.subject import AnySubject
 from slotcheck.pymodel.bodies import ASKED, ENDED, IDLE
-from slotcheck.pymodel.rules import State
+from slotcheck.pymodel.rules import PermitState, State
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.subject import Call, Reply
 from slotcheck.pymodel.workload import Action, Workload, WorkloadState
@@ -36,6 +39,7 @@ __all__ = [
     "call_event",
     "made_call",
     "plain_view",
+    "seen_of",
     "size_of",
     "state_of",
     "switches",
@@ -56,7 +60,8 @@ class MadeCall(NamedTuple):
 
     verb: str
     #: ``ask`` and ``try_ask``: run, parent or None, job or None; ``finish`` and ``cancel``: run; ``resize``: cap;
-    #: ``new``: the cap of a new pool.
+    #: ``new``: the cap of a new pool. With permits ``enter``: run, component, key, parent, job, lineage, each after the
+    #: run or None; ``resume`` and ``fail``: run.
     args: tuple[Any, ...]
     granted: tuple[tuple[str, str], ...] = ()
     relent: tuple[str, ...] = ()
@@ -80,7 +85,8 @@ class MadeCall(NamedTuple):
 class Moment:
     """What is so between two steps."""
 
-    #: The pool, as the subject shows it: a view in the form of the port protocol. See `state_of`.
+    #: The pool, as the subject shows it: a view in the form of the port protocol; where runs need permits also
+    #: ``permits`` and the runs that are ``present``, by name. See `state_of`.
     view: dict[str, Any]
     #: For each run of the scenario "idle" (has not asked), "asked" (and not resumed), "resumed" or "ended". A history
     #: of calls knows nothing of resuming: for each run that was asked for "asked" or "ended".
@@ -89,7 +95,7 @@ class Moment:
     locks: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     #: The events that are set.
     events: tuple[str, ...] = ()
-    #: What each resumed run waits for besides slots: kind ("run", "admission", "event", "lock"), name, and the runs any
+    #: What runs wait for besides slots: kind ("run", "admission", "event", "lock", "permit"), name, and the runs any
     #: one of which can end that wait.
     waits: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = field(default_factory=dict)
 
@@ -150,6 +156,11 @@ class Trace:
     def name(self) -> str:
         """The scenario with its cap."""
         return f"{self.scenario}, cap {self.cap}{', relend' if self.relend else ''}"
+
+    @property
+    def permits(self) -> bool:
+        """Whether what it is of has permits, and not a pool alone."""
+        return "permits" in self.start.view
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -216,8 +227,14 @@ def size_of(trace: Trace) -> tuple[bool, int, int, int, int]:
 
 
 def state_of(trace: Trace, plain: Mapping[str, Any]) -> State:
-    """A plain view of this trace as the common view again."""
+    """A plain view of this trace as the common view again, without permits."""
     return view_again(plain, order=trace.order, tie=trace.tie, relend=trace.relend)
+
+
+def seen_of(trace: Trace, plain: Mapping[str, Any]) -> State | PermitState:
+    """The same with permits, where it has them."""
+    pool = state_of(trace, plain)
+    return permits_again(plain, pool) if "permits" in plain else pool
 
 
 # -- from an explored scenario -----------------------------------------------------------------------------------
@@ -300,14 +317,24 @@ def _refused(workload: Workload, state: WorkloadState) -> list[Step]:
     """The first call that the rules refuse in this state and the subject does not, or not as it should."""
     subject, snapshot = workload.calls.subject, workload.snapshot(state)
     names = [run.name for run in workload.scenario.runs]
-    for call, code in calls_without_effect(Facts(view(snapshot)), names):
+    here = seen(snapshot)
+    if isinstance(here, PermitState):
+        calls = permit_calls_without_effect(PermitFacts(here), names)
+    else:
+        calls = calls_without_effect(Facts(here), names)
+    for call, code in calls:
         if subject.unchanged(snapshot, [(call, code)]) is not None:  # type: ignore[attr-defined]  # see AnySubject
             reply = subject.call(snapshot, *call)
+            call = (*call, *(None,) * (_ARGUMENTS.get(call[0], 0) - len(call[1:])))
             made = made_call(call[0], call[1:], reply)
             shown = reply.snapshot if reply.snapshot is not None else snapshot
             moment = _moment(workload, state, shown)
             return [Step((CALL, *call), call_event(str(made), call[0], call[1], reply), made, moment)]
     return []
+
+
+#: How many arguments calls have that may leave some out.
+_ARGUMENTS = {"ask": 3, "try_ask": 3, "enter": 6}
 
 
 # -- from calls --------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from slotcheck.checks.judge import ALL_INVARIANTS
@@ -10,7 +10,7 @@ from slotcheck.checks.lettering import clean
 from slotcheck.checks.trace import Trace
 from slotcheck.checks.wait_circle import wait_circle
 
-__all__ = ["numbered_events", "pool_line", "run_lines", "trace_lines"]
+__all__ = ["numbered_events", "permit_lines", "pool_line", "run_lines", "trace_lines"]
 
 _EVENT, _LINE = 1_000, 2_000  # characters
 
@@ -74,7 +74,17 @@ def run_lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         phase = run["phase"].replace("_", " ")
         slot = slots.get(run["token"], run["token"])
         yield f"      {name}: {phase}, {slot}{lent}, level {run['level']}{parent}", _PLAIN
+    yield from ((f"      {line}", _PLAIN) for line in permit_lines(state))
+
+
+def permit_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    """Each permit of a view: who holds it, who queues, the memo; and the runs that are present without the pool's
+    knowing of them.
+    """
     for component, permit in state.get("permits", {}).items():
         queue = f", queued: {', '.join(permit['queue'])}" if permit["queue"] else ""
         memo = f", memo {permit['memo']}" if permit["memo"] else ""
-        yield f"      permit of {component}: held by {permit['holder'] or 'nobody'}{queue}{memo}", _PLAIN
+        yield f"permit of {component}: held by {permit['holder'] or 'nobody'}{queue}{memo}"
+    unheard = [run for run in state.get("present", {}) if run not in state["runs"]]
+    if unheard:
+        yield f"present, without having asked for a slot: {', '.join(unheard)}"

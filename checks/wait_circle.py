@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from slotcheck.checks.diagnosis import shortest_circle
-from slotcheck.checks.trace import Moment, Trace
+from slotcheck.checks.diagnosis import shortest_circle, wait_in_words
+from slotcheck.checks.trace import Moment, Step, Trace
 
 __all__ = ["WaitCircle", "wait_circle"]
 
-_STUCK = ("NoDeadlock", "AllFinish", "Diagnosis")
+_STUCK = ("NoDeadlock", "NoDeadlockWithPermits", "AllFinish", "Diagnosis")
 
 
 class WaitCircle(NamedTuple):
@@ -48,15 +48,10 @@ def wait_circle(trace: Trace) -> WaitCircle | None:
 
 
 def _waits(moment: Moment) -> Iterator[tuple[str, str, str]]:
-    words = {"run": "to end", "admission": "to be admitted"}
     for run, waits in moment.waits.items():
         for kind, name, enders in waits:
             for ender in enders:
-                if kind in words:
-                    why = f"{run} waits for {name} {words[kind]}"
-                else:
-                    why = f"{run} waits for {kind} {name}, which {ender} {'would set' if kind == 'event' else 'is in'}"
-                yield run, ender, why
+                yield run, ender, wait_in_words(kind, name, run, ender)
     known = moment.view["runs"]
     for run in moment.view["waiting"]:
         for name, holder in known.items():
@@ -70,7 +65,7 @@ def _waits(moment: Moment) -> Iterator[tuple[str, str, str]]:
 def _to_be_asked(trace: Trace, moment: Moment) -> Iterator[tuple[str, str, str]]:
     """A run that has not asked is its parent's to ask for."""
     for spec in () if trace.play is None else trace.play.runs:
-        parent = spec.parent
+        parent = spec.mounter or spec.parent
         if parent is not None and moment.progress.get(spec.name) == "idle" and moment.progress[parent] != "ended":
             yield spec.name, parent, f"{spec.name} has not asked yet, which is {parent}'s to do"
 
@@ -80,6 +75,8 @@ def _slots(view: Mapping[str, Any], runs: tuple[str, ...]) -> Iterator[str]:
     for run in runs:
         seen = known.get(run)
         if seen is None:
+            if run in view.get("present", ()):
+                yield f"{run} has asked for no slot yet: it entered beside another run of its component"
             continue
         if seen["token"] == "none":
             phase = "waits for a slot" if seen["phase"] == "waiting" else "has no slot"
@@ -89,12 +86,17 @@ def _slots(view: Mapping[str, Any], runs: tuple[str, ...]) -> Iterator[str]:
                 below = f"; its parent {seen['parent']} has none"
             elif parent is not None:
                 below = f"; the slot of its parent {seen['parent']} is {'lent' if parent['lent'] else 'unlent'}"
-            yield f"{run} {phase}{below}"
+            yield f"{run} {phase}{below}{_permit_of(view, run)}"
             continue
         slot = "a pool slot" if seen["token"] == "pool" else f"the slot of {seen['parent']} on loan"
         borrowers = [name for name, other in known.items() if other["token"] == "loan" and other["parent"] == run]
         lent = f", lent to {' and '.join(borrowers) or 'nobody'}" if seen["lent"] else ", unlent"
-        yield f"{run} holds {slot}{lent}"
+        yield f"{run} holds {slot}{lent}{_permit_of(view, run)}"
+
+
+def _permit_of(view: Mapping[str, Any], run: str) -> str:
+    held = [component for component, permit in view.get("permits", {}).items() if permit["holder"] == run]
+    return f"; it holds the permit of {' and '.join(held)}" if held else ""
 
 
 def _freed(trace: Trace, pairs: list[tuple[str, str]]) -> Iterator[str]:
@@ -104,7 +106,7 @@ def _freed(trace: Trace, pairs: list[tuple[str, str]]) -> Iterator[str]:
     for run, holder in pairs:
         if run not in view["waiting"] or holder not in view["runs"]:
             continue
-        asked = [at for at, step in enumerate(trace.steps, 1) if _asks(step.action, run)]
+        asked = [at for at, step in enumerate(trace.steps, 1) if _asks(step, run)]
         if not asked:
             continue
         request = f"{run} asked in step {asked[-1]} ({trace.steps[asked[-1] - 1].event.partition(' ->')[0]})"
@@ -117,5 +119,7 @@ def _freed(trace: Trace, pairs: list[tuple[str, str]]) -> Iterator[str]:
         return
 
 
-def _asks(action: tuple[Any, ...], run: str) -> bool:
-    return action[0] in ("ask", "ask late", "retake") and action[1] == run
+def _asks(step: Step, run: str) -> bool:
+    """Whether a run asks for a slot here, or one whose memo does not answer it."""
+    asks = step.action[0] in ("ask", "ask late", "retake") or (step.call is not None and step.call.came_to == "asks")
+    return asks and step.run == run

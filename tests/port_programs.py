@@ -48,7 +48,7 @@ class Hostile(NamedTuple):
         return [sys.executable, "-S", "-E", "-c", _BEGIN + self.program]
 
 
-#: By what each does.
+#: By what each does. Where two lines are to be seen together they are written together.
 HOSTILE = {
     "never answers": Hostile("time.sleep(1000)", "hangs", "no answer within"),
     "stops answering after hello": Hostile("greet(); time.sleep(1000)", "hangs"),
@@ -73,11 +73,11 @@ HOSTILE = {
     "prints half a line": Hostile("hear(); say('{\"name\":', ''); time.sleep(1000)", "half a line", '{"name":'),
     "trickles": Hostile("hear()\nwhile True: say(' ', ''); time.sleep(0.05)", "half a line"),
     "prints gigabytes": Hostile("hear()\nwhile True: say('x' * 65536, '')", "too long"),
-    "prints gigabytes of lines": Hostile(f"hear()\nwhile True: say({HELLO!r})", "unasked"),
+    "prints gigabytes of lines": Hostile(f"hear()\nwhile True: say('\\n'.join([{HELLO!r}] * 40))", "unasked"),
     "floods standard error": Hostile(
         "hear()\nfor _ in range(4000): sys.stderr.write('x' * 65536)\ntime.sleep(1000)", "hangs"
     ),
-    "answers twice": Hostile(f"greet()\nwhile hear(): say({HELLO!r}); say({HELLO!r})", "unasked"),
+    "answers twice": Hostile(f"greet()\nwhile hear(): say('\\n'.join([{HELLO!r}] * 2))", "unasked"),
     "answers another question": Hostile(f"greet()\nwhile hear(): say({HELLO!r})", "wrong type", "granted and relent"),
     "answers with another type": Hostile("hear(); say('[1]'); time.sleep(1000)", "wrong type", "an object"),
     "is of another version": Hostile(f"hear(); say({HELLO.replace('1', '2')!r}); hear()", "wrong type", "protocol"),

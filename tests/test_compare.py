@@ -108,8 +108,9 @@ class OnePool(PerLevel):
     def declared(self, levels: int) -> OnePool:
         return OnePool(levels)
 
-    def _has_room(self, draft: Any, run: str) -> bool:
-        return bool(draft.taken < draft.cap)
+    @staticmethod
+    def _full(draft: Any) -> set[int]:
+        return {run.level for run in draft.runs.values()} if draft.taken >= draft.cap else set()
 
 
 @pytest.mark.parametrize(
@@ -450,10 +451,11 @@ def test_without_a_name_only_rows_with_a_line_are_explored(monkeypatch: pytest.M
     assert other == Look(4, (2, 3, 4, 5, 6, 7), 3, 4)
     assert len(rows) == sum(len(one.expect) for one in builtin_scenarios().values())
     assert {rule for _, rule in of_retake} == {"retake"}
-    assert {one.name for one, _ in rows} - {one.name for one, _ in of_retake} == {
+    assert {one.name for one, _ in rows if not one.permits} - {one.name for one, _ in of_retake} == {
         "binary-tree-two-slots",
         "three-by-three-three-slots",
     }
+    assert not any(one.permits for one, _ in of_retake)  # retake carries no permits
 
 
 @pytest.mark.parametrize(

@@ -276,8 +276,9 @@ class OnePool(PerLevel):
     def declared(self, levels: int) -> OnePool:
         return OnePool(levels)
 
-    def _has_room(self, draft: Draft, run: RunId) -> bool:
-        return draft.taken < draft.cap
+    @staticmethod
+    def _full(draft: Draft) -> set[int]:
+        return {run.level for run in draft.runs.values()} if draft.taken >= draft.cap else set()
 
 
 class KnowsLevels(Lend):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from slotcheck.checks.generated import forests
-from slotcheck.checks.mutants.pools import MUTANTS
+from slotcheck.checks.mutants import MUTANTS
 from slotcheck.checks.relation_check import (
     Comparison,
     compare,

@@ -14,7 +14,8 @@ from traces import HELPS_NOBODY, SHOWS, going_round, of, of_history, of_mutant
 from slotcheck.checks.cli import main
 from slotcheck.checks.forms.itf import read_trace, write_trace
 from slotcheck.checks.forms.registry import subject_of
-from slotcheck.checks.replay import Replayed, player_of, replay
+from slotcheck.checks.player import player_of
+from slotcheck.checks.replay import Replayed, replay
 from slotcheck.checks.subject import ClassSubject, resolve_subject
 from slotcheck.checks.trace import Trace
 from slotcheck.pymodel.explore import Verdict
@@ -74,6 +75,30 @@ def test_an_answer_or_a_view_that_is_another_is_named() -> None:
     found = replayed(replace(trace, start=start))
     assert (found.accepted, found.step) == (False, 0)
     assert "taken should be 1, but is 0" in found.message
+
+
+def without_held(trace: Trace) -> Trace:
+    steps = [replace(step, call=None if step.call is None else step.call._replace(held=())) for step in trace.steps]
+    return replace(trace, steps=tuple(steps))
+
+
+def test_what_jobs_hold_is_compared_only_where_the_trace_and_the_subject_tell_it() -> None:
+    trace = of_mutant("LendsTwice")
+    assert any(step.call is not None and step.call.held for step in trace.steps)
+    assert replayed(without_held(trace)).accepted  # as of a port, which has no request for it
+    assert replayed(trace, "rule:lend").step == 4  # as on the real pool, and not where it is first told
+    drifts = of_mutant("HeldDrifts")
+    assert drifts.steps[-1].call is not None
+    other = drifts.steps[-1].call._replace(held=((("a",), 7),))
+    found = replayed(replace(drifts, steps=(*drifts.steps[:-1], replace(drifts.steps[-1], call=other))))
+    assert (found.accepted, found.step) == (False, len(drifts))
+    assert replayed(drifts, "pool").verdict is Verdict.HOLDS
+
+
+def test_a_subject_that_tells_nothing_of_what_jobs_hold_is_not_cleared_of_telling_it_wrong() -> None:
+    found = replayed(of_mutant("HeldDrifts"), "rule:lend")
+    assert (found.verdict, found.accepted) == (Verdict.UNDETERMINED, False)
+    assert found.message == "the subject does not tell what a job holds"
 
 
 def test_a_trace_that_fits_and_shows_nothing_is_not_accepted() -> None:

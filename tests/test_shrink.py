@@ -11,7 +11,8 @@ from traces import going_round, of_history
 from slotcheck.checks.check import Settings, check_part, parts_of
 from slotcheck.checks.cli import main
 from slotcheck.checks.generated import generated_scenarios
-from slotcheck.checks.replay import player_of, replay
+from slotcheck.checks.player import player_of
+from slotcheck.checks.replay import replay
 from slotcheck.checks.scenario import builtin_scenarios, read_scenario
 from slotcheck.checks.shrink import shrink
 from slotcheck.checks.subject import AnySubject, resolve_subject

@@ -8,7 +8,7 @@ from typing import Any
 from slotcheck.checks.check import check_part, parts_of
 from slotcheck.checks.forms.form import Making
 from slotcheck.checks.forms.registry import making_of, subject_of
-from slotcheck.checks.mutants import MUTANTS, LendsTwice
+from slotcheck.checks.mutants import MUTANTS, LendsTwice, catch
 from slotcheck.checks.scenario import read_scenario
 from slotcheck.checks.subject import AnySubject, ClassSubject, RuleSubject
 from slotcheck.checks.trace import Trace, trace_of_bad_cap, trace_of_calls
@@ -60,6 +60,14 @@ def of_mutant(name: str) -> Trace:
     trace = trace_of_bad_cap(subject)
     assert trace is not None
     return trace
+
+
+@cache
+def of_permits(name: str) -> Trace:
+    """The smallest trace of faulty permits."""
+    (caught,) = catch([name], 3)
+    assert isinstance(caught.trace, Trace)
+    return caught.trace
 
 
 @cache

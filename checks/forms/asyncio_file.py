@@ -42,6 +42,8 @@ def _make(making: Making) -> dict[str, str]:
     trace, subject = making.trace, making.subject
     if trace.play is None:
         raise NotWrittenError("a history of calls has no runs that could be tasks")
+    if trace.permits:
+        raise NotWrittenError("it has permits, and the tasks of the program ask for slots only")
     spec = class_of(making)
     if not isinstance(subject, ClassSubject) or not issubclass(subject.cls, Pool):
         raise NotWrittenError("the port's core is a slotlending.Pool: only a class derived from it can stand there")

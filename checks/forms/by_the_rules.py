@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from slotcheck.checks.forms.form import NotWrittenError
 from slotcheck.checks.trace import RESTORE, MadeCall, Trace
-from slotcheck.pymodel.rules import RULES, Outcome, Refusal, State
+from slotcheck.pymodel.rules import RULES, BuildPermit, Outcome, PermitOutcome, PermitState, Refusal, Rule, State
 
 __all__ = ["CALLS_OF_A_POOL", "Due", "by_the_rules"]
 
 CALLS_OF_A_POOL = ("ask", "try_ask", "finish", "cancel", "resize", "new")
+_CALLS_OF_PERMITS = (*CALLS_OF_A_POOL, "enter", "resume", "fail")
 
 
 class Due(NamedTuple):
@@ -22,10 +23,10 @@ class Due(NamedTuple):
     #: None where the pool is replaced by one restored from its snapshot.
     call: MadeCall | None
     #: None where the rules refuse it, with the code.
-    outcome: Outcome | None
+    outcome: Outcome | PermitOutcome | None
     code: str | None
     #: The state afterwards, by the rules.
-    state: State
+    state: State | PermitState
 
 
 def by_the_rules(trace: Trace) -> list[Due]:
@@ -34,7 +35,8 @@ def by_the_rules(trace: Trace) -> list[Due]:
     Raises:
         NotWrittenError: one of them is no call of a pool.
     """
-    rule = RULES["lend"]
+    rule: Rule | BuildPermit = BuildPermit(RULES["lend"]) if trace.permits else RULES["lend"]
+    calls = _CALLS_OF_PERMITS if trace.permits else CALLS_OF_A_POOL
     options = {"order": trace.order, "tie": trace.tie}
     state: Any = rule.initial(trace.cap, relend=trace.relend, **options)
     dues = []
@@ -44,9 +46,10 @@ def by_the_rules(trace: Trace) -> list[Due]:
             if step.action == (RESTORE,):
                 dues.append(Due(number, step.event, None, Outcome(state, (), ()), None, state))
             continue
-        if call.verb not in CALLS_OF_A_POOL:
+        if call.verb not in calls:
             raise NotWrittenError(f"step {number}: {call.verb} is no call of a pool, but a step of the rule")
-        outcome, code = None, None
+        outcome: Outcome | PermitOutcome | None = None
+        code = None
         try:
             if call.verb == "new":
                 outcome = Outcome(rule.initial(call.args[0], relend=trace.relend, **options), (), ())

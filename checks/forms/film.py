@@ -69,7 +69,7 @@ class Film:
         runs: list[object] = [None] * len(self.stages[0].names)
         for place in self.shown:
             frame = self._story.frames[place]
-            picture = Picture(frame.view, self.stages[0].names, self.stages[0].levels, frame.ended)
+            picture = Picture(frame.view, self.stages[0].names, self.stages[0].levels, frame.ended, frame.entered)
             self.changes.append([])
             self._show("pool", (*picture.counts, picture.pool), _pool, picture)
             self._show("queue", picture.waiting, _queue, picture.waiting)

@@ -1,9 +1,10 @@
 """The file of a trace: ITF, the format in which model checkers exchange traces.
 
 ``NAME.itf.json`` holds all there is to a trace. ``#meta`` says what was checked and what fails, and has the scenario in
-its notation; then come the states, each with the variables of `_STATE`, with the action that led to it
+its notation; then come the states, each with the variables of `itf_kinds.STATE`, with the action that led to it
 (``mbt::actionTaken``, its arguments in ``mbt::nondetPicks``), and with the call that the pool heard and its answer
 (``called``, at most one). A behaviour that never ends has a ``loop``: from there to the last state, and so on.
+Where runs need permits each state has those and the runs present too, and each call what it says of them.
 """
 
 from __future__ import annotations
@@ -15,20 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
+from slotcheck.checks.forms.itf_kinds import META, STATE, STATE_WITH_PERMITS
 from slotcheck.checks.forms.itf_values import (
     Function,
     Maybe,
     TraceError,
-    boolean,
     integer,
-    listing,
-    mapping,
-    optional,
-    record,
-    setting,
     text,
     to_itf,
-    tupled,
 )
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.notation import quoted
@@ -51,7 +46,8 @@ _MOST_BYTES = 64 * 2**20
 _ACTIONS = (*BODY_STEPS, *RULE_STEPS, *ENVIRONMENT_ACTS)
 _WITH_A_NAME = {"set": "event", "take": "lock", "drop": "lock"}
 _OF_POOLS = ("resize", "new")  # calls with a cap and no run
-_CALLS = ("ask", "try_ask", "finish", "cancel", *_OF_POOLS, *RULE_STEPS)
+_OF_PERMITS = ("enter", "resume", "fail")
+_CALLS = ("ask", "try_ask", "finish", "cancel", *_OF_POOLS, *_OF_PERMITS, *RULE_STEPS)
 _PROGRESS = ("idle", "asked", "resumed", "ended")
 
 
@@ -104,6 +100,8 @@ def _state(moment: Moment, step: Step | None) -> dict[str, Any]:
         run: [{"kind": kind, "name": name, "enders": list(enders)} for kind, name, enders in waits]
         for run, waits in moment.waits.items()
     }
+    permits = "permits" in view
+    called = None if step is None or step.call is None else _called(step.call, permits=permits)
     variables: dict[str, Any] = {
         "cap": view["cap"],
         "taken": view["taken"],
@@ -116,31 +114,59 @@ def _state(moment: Moment, step: Step | None) -> dict[str, Any]:
         "locks": Function(locks),
         "events": frozenset(moment.events),
         "waits": Function(waits),
-        "called": Maybe(None if step is None or step.call is None else _called(step.call)),
+        **(_of_permits(view) if permits else {}),
+        "called": Maybe(called),
         "mbt::actionTaken": "init" if step is None else step.action[0],
         "mbt::nondetPicks": {} if step is None else _picks(step.action),
     }
     return {name: to_itf(value) for name, value in variables.items()}
 
 
-def _called(call: MadeCall) -> dict[str, Any]:
-    return {
-        "verb": call.verb,
-        "arguments": _arguments(call.verb, call.args),
-        "answer": {
-            "granted": list(call.granted),
-            "relent": list(call.relent),
-            "refused": Maybe(call.refused),
-            "declined": Maybe(call.declined),
-            "raised": Maybe(call.raised),
-            "held": [(list(job), held) for job, held in call.held],
-        },
+def _of_permits(view: Mapping[str, Any]) -> dict[str, Any]:
+    permits = {
+        component: {"holder": Maybe(one["holder"]), "queue": one["queue"], "memo": Maybe(one["memo"])}
+        for component, one in view["permits"].items()
     }
+    may_lack = ("component", "key", "parent")
+    present = {
+        run: {name: Maybe(value) if name in may_lack else value for name, value in known.items()}
+        for run, known in view["present"].items()
+    }
+    return {"permits": Function(permits), "present": Function(present)}
+
+
+def _called(call: MadeCall, *, permits: bool) -> dict[str, Any]:
+    answer = {
+        "granted": list(call.granted),
+        "relent": list(call.relent),
+        "refused": Maybe(call.refused),
+        "declined": Maybe(call.declined),
+        "raised": Maybe(call.raised),
+        "held": [(list(job), held) for job, held in call.held],
+    }
+    arguments = _arguments(call.verb, call.args)
+    if permits:
+        answer |= {"handed": list(call.handed), "came_to": Maybe(call.came_to)}
+        component, key, lineage = _entering(call)
+        arguments |= {
+            "component": Maybe(component),
+            "key": Maybe(key),
+            "lineage": Maybe(None if lineage is None else list(lineage)),
+        }
+    return {"verb": call.verb, "arguments": arguments, "answer": answer}
+
+
+def _entering(call: MadeCall) -> tuple[Any, Any, Any]:
+    """Component, key and lineage of a run that enters."""
+    if call.verb != "enter":
+        return None, None, None
+    _, component, key, _, _, lineage = call.args
+    return component, key, lineage
 
 
 def _arguments(verb: str, args: tuple[Any, ...]) -> dict[str, Any]:
     """A cap that is none (0 is a number; True, a fraction, a string ...) is told in JSON."""
-    first, parent, job = (*args, None, None)[:3]
+    first, parent, job = (args[0], *args[3:5]) if verb == "enter" else (*args, None, None)[:3]
     of_pool = verb in _OF_POOLS
     is_number = isinstance(first, int) and not isinstance(first, bool)
     return {
@@ -165,36 +191,6 @@ def _picks(action: Action) -> dict[str, Any]:
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
-_RUN = record(phase=text, token=text, lent=boolean, level=integer, parent=optional(text), job=listing(text))
-_WAIT = record(kind=text, name=text, enders=listing(text))
-_ARGUMENTS = record(
-    run=optional(text), parent=optional(text), job=optional(listing(text)), cap=optional(integer), no_cap=optional(text)
-)
-_ANSWER = record(
-    granted=listing(tupled(text, text)),
-    relent=listing(text),
-    refused=optional(text),
-    declined=optional(text),
-    raised=optional(text),
-    held=listing(tupled(listing(text), integer)),
-)
-_STATE = record(
-    cap=integer,
-    taken=integer,
-    runs=mapping(_RUN),
-    waiting=listing(text),
-    children=mapping(listing(text)),
-    lines=listing(record(node=listing(text), line=listing(text))),
-    stacks=optional(listing(listing(text))),
-    progress=mapping(text),
-    locks=mapping(record(inside=listing(text), queue=listing(text))),
-    events=setting(text),
-    waits=mapping(listing(_WAIT)),
-    called=optional(record(verb=text, arguments=_ARGUMENTS, answer=_ANSWER)),
-)
-_META = record(
-    subject=text, scenario=text, cap=integer, relend=boolean, order=text, tie=text, invariant=text, message=text
-)
 _VIEW = ("cap", "taken", "runs", "waiting", "children", "lines")
 
 
@@ -255,7 +251,7 @@ def _written_by(meta: Mapping[str, Any]) -> str:
 
 
 def _trace(meta: Mapping[str, Any], states: list[Any], loop: Any) -> Trace:
-    fields = _META(meta, "#meta")
+    fields = META(meta, "#meta")
     if not fields["subject"]:
         raise TraceError("#meta.subject: there is none")
     notation, by = meta.get("notation"), meta.get("versions", {})
@@ -264,7 +260,8 @@ def _trace(meta: Mapping[str, Any], states: list[Any], loop: Any) -> Trace:
         play = _scenario(text(notation, "#meta.notation"), fields["scenario"])
     if not isinstance(by, dict) or not all(isinstance(name, str) for name in by.values()):
         raise TraceError("#meta.versions: expected names with their versions")
-    read = [_STATE(state, f"states[{at}]") for at, state in enumerate(states)]
+    kind = STATE_WITH_PERMITS if isinstance(states[0], dict) and "permits" in states[0] else STATE
+    read = [kind(state, f"states[{at}]") for at, state in enumerate(states)]
     moments = [_moment(state, play, f"states[{at}]") for at, state in enumerate(read)]
     steps = [_step(states[at], read[at], moments[at], play, f"step {at}") for at in range(1, len(states))]
     end = len(steps)
@@ -294,6 +291,7 @@ def _moment(state: Mapping[str, Any], play: Scenario | None, where: str) -> Mome
     view = {name: state[name] for name in _VIEW}
     if state["stacks"] is not None:
         view["stacks"] = state["stacks"]
+    view |= {name: state[name] for name in ("permits", "present") if name in state}
     progress = state["progress"]
     if play is not None and progress.keys() != play.index.keys():
         raise _unknown(progress.keys() ^ play.index.keys(), play, f"{where}.progress")
@@ -324,14 +322,22 @@ def _read_call(called: Mapping[str, Any], where: str) -> MadeCall:
     if verb in ("ask", "try_ask"):
         job = arguments["job"]
         args = (arguments["run"], arguments["parent"], None if job is None else tuple(job))
+    elif verb == "enter":
+        if "lineage" not in arguments:
+            raise TraceError(f"{where}: a call of enter, but the states have no permits")
+        job, lineage = (None if told is None else tuple(told) for told in (arguments["job"], arguments["lineage"]))
+        args = (arguments["run"], arguments["component"], arguments["key"], arguments["parent"], job, lineage)
     elif verb in _OF_POOLS:
         args = (arguments["cap"],)
         if arguments["no_cap"] is not None:
             args = (_no_cap(arguments["no_cap"], where),)
     if args[0] is None and arguments["no_cap"] is None:
         raise TraceError(f"{where}: a call of {verb} without its {'cap' if verb in _OF_POOLS else 'run'}")
+    for name in ("granted", "relent", "handed"):
+        if name in answer:
+            answer[name] = tuple(answer[name])
     answer = {**answer, "held": tuple((tuple(job), held) for job, held in answer["held"])}
-    return MadeCall(verb, args, **{**answer, "granted": tuple(answer["granted"]), "relent": tuple(answer["relent"])})
+    return MadeCall(verb, args, **answer)
 
 
 def _no_cap(told: str, where: str) -> Any:

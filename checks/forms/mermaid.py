@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.lettering import clean
 from slotcheck.checks.trace import Trace
+from slotcheck.checks.trace_lines import permit_lines
 
 __all__ = ["MERMAID"]
 
@@ -33,6 +34,7 @@ def _lines(trace: Trace) -> Iterator[str]:
     yield f"  accTitle: {_text(f'{trace.invariant} is violated by {trace.subject}')}"
     yield f"  participant pool as {_text(f'pool, cap {trace.cap}')}"
     yield from (f"  participant {number} as {_text(run)}" for run, number in runs.items())
+    permits: list[str] = []
     for number, step in enumerate((*trace.steps, *trace.again), 1):
         if number == len(trace.steps) + 1:
             yield f"  loop {_text('for ever')}"
@@ -40,10 +42,13 @@ def _lines(trace: Trace) -> Iterator[str]:
         who = runs.get(step.run, "pool") if step.run is not None else "pool"
         if step.call is None:
             yield f"  Note over {who}: {_text(f'{number}. {step.event}')}"
-            continue
-        yield f"  {who}->>pool: {_text(f'{number}. {said}')}"
-        if arrow:
-            yield f"  pool-->>{who}: {_text(outcome)}"
+        else:
+            yield f"  {who}->>pool: {_text(f'{number}. {said}')}"
+            if arrow:
+                yield f"  pool-->>{who}: {_text(outcome)}"
+        was, permits = permits, list(permit_lines(step.after.view))
+        told = [line for line in permits if line not in was] or ["nobody holds a permit"] * bool(was and not permits)
+        yield from (f"  Note left of pool: {_text(line)}" for line in told)
     if trace.again:
         yield "  end"
     yield f"  Note over pool: {_text(f'{trace.invariant}: {trace.message}')}"

@@ -68,7 +68,7 @@ def still(story: Story, place: int | None = None) -> str:
     place = story.bad if place is None else place
     frame = story.frames[place]
     at = f"step {place} of {len(story.frames) - 1}: {frame.event}"
-    caption = [story.heading, at]
+    caption = [story.heading, at, *frame.more]
     circle: tuple[str, ...] = ()
     if place == story.bad:
         circle = story.circle
@@ -77,6 +77,7 @@ def still(story: Story, place: int | None = None) -> str:
         frame.view,
         story.forest,
         ended=frame.ended,
+        entered=frame.entered,
         title=f"{story.heading}, {at}",
         acting=frame.acting,
         circle=circle,

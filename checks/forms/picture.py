@@ -79,6 +79,8 @@ def _kinds(trace: Trace, moment: Moment, more: Iterable[str] = ()) -> set[tuple[
     """Each run of the scenario or the pool, and more, as a picture names it, and what it is at this moment."""
     known = moment.view["runs"]
     kinds = {name: _KINDS.get(run["phase"], "strange") for name, run in known.items()}
+    for name in moment.view.get("present", ()):
+        kinds.setdefault(name, "ended" if moment.progress.get(name) == "ended" else "waiting")
     for name in (*(() if trace.play is None else (run.name for run in trace.play.runs)), *more):
         kinds.setdefault(name, "ended" if moment.progress.get(name) == "ended" else "not-asked")
     return {(clean(name), kind) for name, kind in kinds.items()}

@@ -11,30 +11,59 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from slotcheck.checks.facts import most_in_flight
-from slotcheck.checks.forms import judges
+from slotcheck.checks.forms import judges, permit_judges
 from slotcheck.checks.forms.by_the_rules import Due, by_the_rules
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
 from slotcheck.checks.forms.program import comment, template
 from slotcheck.checks.judge import ALL_INVARIANTS
+from slotcheck.checks.permit_subject import PermitSubject
 from slotcheck.checks.subject import ClassSubject
 from slotcheck.checks.terminal import versions
-from slotcheck.checks.trace import MadeCall, Trace, state_of
+from slotcheck.checks.trace import MadeCall, Trace, seen_of
+from slotcheck.pymodel.rules import PermitState
 
 __all__ = ["PYTEST", "REAL", "class_of", "import_lines", "literal", "options", "sources_of", "version_of"]
 
 _SECONDS = 60  # for a test of a few calls
-_DEADLOCKS = ("NoDeadlock", "AllFinish")
+_DEADLOCKS = ("NoDeadlock", "NoDeadlockWithPermits", "AllFinish")
+#: What a right pool would have answered, or would look like.
+_BY_THE_RULES = ("Lockstep", "FewestHeldFirst", "MemoTrue", "NoDoubleWork", "PermitFirstCome", "EnterTakesNoSlot")
+_JUDGES = {**judges.JUDGES, **permit_judges.PERMIT_JUDGES}
 REAL = "slotlending:Pool"
+_REAL_PERMITS = "slotlending.permit:Permits"
+
+# Without types: their sources are copied.
+as_view: Callable[[Any], dict[str, Any]] = judges.as_view
+as_permit_view: Callable[[Any], dict[str, Any]] = permit_judges.as_permit_view
 
 
-as_view: Callable[[Any], dict[str, Any]] = judges.as_view  # without types: its source is copied
+class Classes(NamedTuple):
+    """The classes that a test makes its pool of, as ``package.module:Class``."""
+
+    pool: str
+    #: The permits that stand on it; None where runs need none.
+    permits: str | None = None
 
 
 def _make(making: Making) -> dict[str, str]:
-    return {f"test_{_identifier(making.stem)}.py": _written(making, class_of(making))}
+    return {f"test_{_identifier(making.stem)}.py": _written(making, _classes(making))}
+
+
+def _classes(making: Making) -> Classes:
+    """Of permits that are the subject the pool is the one that ships, and the other way round."""
+    spec = class_of(making)
+    if isinstance(making.subject, PermitSubject):
+        return Classes(REAL, spec)
+    if not making.trace.permits:
+        return Classes(spec)
+    assert isinstance(making.subject, ClassSubject)
+    lacking = [name for name in ("judge", "state") if not hasattr(making.subject.cls, name)]
+    if lacking:
+        raise NotWrittenError(f"permits stand on a pool that has {' and '.join(lacking)}, and {spec} does not")
+    return Classes(spec, _REAL_PERMITS)
 
 
 def class_of(making: Making) -> str:
@@ -44,7 +73,7 @@ def class_of(making: Making) -> str:
     return REAL if making.subject.name == "pool" else making.subject.name
 
 
-def _written(making: Making, spec: str) -> str:
+def _written(making: Making, classes: Classes) -> str:
     trace = making.trace
     body = [*_calls(making), *_judgement(making)]
     return template("test.py.jinja").render(
@@ -53,7 +82,8 @@ def _written(making: Making, spec: str) -> str:
         message=comment(trace.message),
         version=comment(version_of(trace)),
         steps=len(trace.steps),
-        imports=import_lines(spec),
+        imports="\n".join(_imports(classes)),
+        of_pool="pool has" if classes.permits is None else "pool or its permits have",
         sources=sources_of("\n".join(body)),
         name=_snake(trace.invariant),
         new=_new(trace),
@@ -61,13 +91,21 @@ def _written(making: Making, spec: str) -> str:
     )
 
 
-def import_lines(spec: str) -> str:
-    """The import of a class as ``Pool``."""
+def _imports(classes: Classes) -> Iterator[str]:
+    lines = [import_lines(classes.pool)]
+    if classes.permits is not None:
+        lines.append(import_lines(classes.permits, "Permits"))
+    # Imports first, then the names that need a line of their own.
+    yield from sorted(lines, key=lambda line: "\n" in line)
+
+
+def import_lines(spec: str, alias: str = "Pool") -> str:
+    """The import of a class under another name."""
     module, _, name = spec.partition(":")
     outer, *inner = name.split(".")
     if not inner:
-        return f"from {module} import {outer} as Pool" if outer != "Pool" else f"from {module} import Pool"
-    return f"from {module} import {outer}\n\nPool = {name}"
+        return f"from {module} import {outer}" + (f" as {alias}" if outer != alias else "")
+    return f"from {module} import {outer}\n\n{alias} = {name}"
 
 
 def version_of(trace: Trace) -> str:
@@ -77,12 +115,18 @@ def version_of(trace: Trace) -> str:
 
 def sources_of(program: str) -> list[str]:
     """The functions that a program calls, to be copied into it."""
-    called = [judge for name, judge in vars(judges).items() if inspect.isfunction(judge) and f"{name}(" in program]
+    there_are = {**vars(judges), **vars(permit_judges)}
+    called = [judge for name, judge in there_are.items() if inspect.isfunction(judge) and f"{name}(" in program]
     return [inspect.getsource(judge).rstrip() + "\n" for judge in called]
 
 
 def _new(trace: Trace) -> str:
-    return f"Pool({', '.join([str(trace.cap), *options(trace)])})"
+    pool = f"Pool({', '.join([str(trace.cap), *options(trace)])})"
+    return f"Permits({pool})" if trace.permits else pool
+
+
+def _restored(trace: Trace) -> str:
+    return f"{'Permits' if trace.permits else 'Pool'}.restore(pool.snapshot())"
 
 
 def options(trace: Trace) -> Iterator[str]:
@@ -108,13 +152,13 @@ def _calls(making: Making) -> Iterator[str]:
 
 
 def _call(making: Making, due: Due, is_last: bool) -> Iterator[str]:
+    trace = making.trace
+    if due.call is None or making.replayed.restored:
+        yield f"pool = {_restored(trace)}"
     if due.call is None:
-        yield "pool = Pool.restore(pool.snapshot())"
         return
-    if making.replayed.restored:
-        yield "pool = Pool.restore(pool.snapshot())"
     call = python_call(due.call)
-    if due.code is not None and due.call.refused == due.code:
+    if due.code is not None and (is_last or due.code in (due.call.refused, due.call.declined)):
         yield f"assert refused(lambda: {call}) == {due.code!a}"
     elif due.code is not None:
         yield "try:"
@@ -123,11 +167,16 @@ def _call(making: Making, due: Due, is_last: bool) -> Iterator[str]:
         yield f"    assert getattr(refusal, 'code', None) == {due.code!a}, refusal"
         yield "    return  # a pool that goes by the rules went another way before, and refuses this"
     elif is_last:
-        if making.trace.invariant in ("GrantsTold", "CapRespected"):
+        if trace.invariant in ("GrantsTold", "CapRespected"):
             yield "before = pool.snapshot()"
-        yield f"granted, relent = {call}"
+        yield f"{', '.join(_answer(trace))} = {call}"
     else:
         yield call
+
+
+def _answer(trace: Trace) -> tuple[str, ...]:
+    """What a call answers."""
+    return ("granted", "relent", "handed", "came_to") if trace.permits else ("granted", "relent")
 
 
 def python_call(call: MadeCall) -> str:
@@ -148,18 +197,28 @@ def _judgement(making: Making) -> Iterator[str]:
     trace = making.trace
     name, snapshot = trace.invariant, "pool.snapshot()"
     dues = by_the_rules(trace)
+    last = dues[-1] if dues else None
     if name == "Refused":
-        yield from _must_refuse(dues[-1], snapshot)
+        yield from _must_refuse(trace, dues[-1], snapshot)
     elif name == "Answers":
         pass  # the call itself fails
+    elif last is not None and last.call is not None and last.code not in (None, last.call.refused, last.call.declined):
+        pass  # that the last call is refused has just been asserted, and what is so after it on the subject is not
     elif name == "Replays":
         yield from _must_replay(dues, trace)
-    elif name in ("Lockstep", "FewestHeldFirst"):
+    elif name in _BY_THE_RULES:
         yield from _must_answer(trace, dues[-1], snapshot)
     elif name in _DEADLOCKS and not trace.again:
-        waits = {run: [ender for _, _, enders in them for ender in enders] for run, them in _waits(trace).items()}
+        waits = {
+            run: [ender for _, _, enders in them for ender in enders]
+            for run, them in _waits(trace).items()
+            if trace.moments[-1].progress.get(run) == "resumed"  # who queues on a permit tells its snapshot
+        }
         yield f"waits = {literal(waits)}  # what each body waits for besides slots"
-        yield from _wrong(f"somebody_goes_on({snapshot}, waits)")
+        judge = "somebody_goes_on_under_permits" if trace.permits else "somebody_goes_on"
+        yield from _wrong(f"{judge}({snapshot}, waits)")
+    elif name == "EndedHoldsNoSlot":
+        yield from _wrong(f"ended_holds_no_slot({snapshot}, {sorted(trace.moments[-1].ended)!a})")
     elif name == "MaxInFlight":
         assert trace.play is not None
         most = most_in_flight(trace.play.runs, trace.cap)
@@ -177,8 +236,8 @@ def _judgement(making: Making) -> Iterator[str]:
         yield from _wrong(f"grants_told(before, granted, relent, {snapshot})")
     elif name == "HeldMatches":
         yield from _wrong(f"held_matches({snapshot}, pool.held)")
-    elif name in judges.JUDGES:
-        yield from _wrong(f"{judges.JUDGES[name].__name__}({snapshot})")
+    elif name in _JUDGES:
+        yield from _wrong(f"{_JUDGES[name].__name__}({snapshot})")
     else:
         raise NotWrittenError(
             f"no test of a pool alone can show {name}" + (" that goes round for ever" * bool(trace.again))
@@ -194,12 +253,12 @@ def _waits(trace: Trace) -> dict[str, Any]:
     return trace.moments[-1].waits
 
 
-def _must_refuse(due: Due, snapshot: str) -> Iterator[str]:
+def _must_refuse(trace: Trace, due: Due, snapshot: str) -> Iterator[str]:
     assert due.call is not None
     yield f"before = {snapshot}"
     call = python_call(due.call)
     if due.code is None:
-        yield f"assert tuple({call}) == ((), ())"
+        yield f"assert tuple({call}) == {((), (), (), None)[: len(_answer(trace))]}"
     else:
         yield f"code = refused(lambda: {call})"
         yield f"assert code == {due.code!a}, f'answered with {{code}}'"
@@ -212,8 +271,8 @@ def _must_replay(dues: list[Due], trace: Trace) -> Iterator[str]:
     yield "# The same once more, the pool restored from its snapshot before each call."
     calls = [due.call for due in dues if due.call is not None]
     for call in calls:
-        yield "pool = Pool.restore(pool.snapshot())"
-        yield f"{'granted, relent = ' if call is calls[-1] else ''}{python_call(call)}"
+        yield f"pool = {_restored(trace)}"
+        yield f"{', '.join(_answer(trace)) + ' = ' if call is calls[-1] else ''}{python_call(call)}"
     yield "restored = tuple(granted), tuple(relent), pool.snapshot()"
     yield "assert lived == restored, 'the pool keeps something outside its snapshot'"
 
@@ -222,12 +281,18 @@ def _must_answer(trace: Trace, due: Due, snapshot: str) -> Iterator[str]:
     """The answer by the rules, and of the view what is another there."""
     if due.outcome is None:
         return
-    expected: dict[str, Any] = {"granted": due.outcome.granted, "relent": due.outcome.relent}
-    found = state_of(trace, trace.after)
+    answer = _answer(trace)
+    expected: dict[str, Any] = {name: getattr(due.outcome, name) for name in answer}
+    found = seen_of(trace, trace.after)
     rules, seen = as_view(due.state), as_view(found)
+    views = f"**as_view({snapshot})"
+    if isinstance(due.state, PermitState):
+        rules, seen = {**rules, **as_permit_view(due.state)}, {**seen, **as_permit_view(found)}
+        views += f", **as_permit_view({snapshot})"
     expected |= {name: value for name, value in rules.items() if value != seen[name]}
+    given = ", ".join(f"{name!r}: {name if name == 'came_to' else f'tuple({name})'}" for name in answer)
     yield f"expected = {literal(expected)}"
-    yield f"found = {{'granted': tuple(granted), 'relent': tuple(relent), **as_view({snapshot})}}"
+    yield f"found = {{{given}, {views}}}"
     yield from _wrong("as_expected(expected, found)")
 
 
@@ -247,7 +312,8 @@ def _check(making: Making, files: dict[str, str]) -> None:
     if importlib.util.find_spec("pytest") is None:
         raise NotWrittenError("pytest is not installed, so that it cannot be run")
     (fails,) = files.values()
-    outcomes = _pytest({"test_fault.py": fails, "test_real.py": _written(making, REAL)})
+    real = Classes(REAL, _REAL_PERMITS if making.trace.permits else None)
+    outcomes = _pytest({"test_fault.py": fails, "test_real.py": _written(making, real)})
     if outcomes.get("test_real.py") != "PASSED":
         raise NotWrittenError(f"the pool that ships does not pass it: {outcomes.get('test_real.py', 'not run')}")
     if outcomes.get("test_fault.py") != "FAILED":

@@ -17,7 +17,8 @@ from slotcheck.checks.forms.pytest_file import PYTEST
 from slotcheck.checks.forms.script import PORT
 from slotcheck.checks.forms.tla import TLA
 from slotcheck.checks.forms.written import WrittenTrace
-from slotcheck.checks.replay import player_of, replay
+from slotcheck.checks.player import player_of
+from slotcheck.checks.replay import replay
 from slotcheck.checks.shrink import shrink
 from slotcheck.checks.subject import AnySubject, SubjectError, resolve_subject
 from slotcheck.checks.trace import Trace
@@ -48,8 +49,6 @@ def making_of(trace: Trace, subject: AnySubject, stem: str) -> Making:
     Raises:
         NotWrittenError: the trace does not show its violation, so that no form of it would.
     """
-    if trace.play is not None and trace.play.permits:
-        raise NotWrittenError("its runs need permits, which the replayer knows nothing of: it is told as text only")
     replayed = replay(trace, player_of(trace, subject))
     if not replayed.accepted:
         raise NotWrittenError(f"replayed on {subject.name}, it does not show the violation: {replayed.message}")

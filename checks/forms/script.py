@@ -11,7 +11,7 @@ from typing import Any
 
 from slotcheck.checks.forms.by_the_rules import Due, by_the_rules
 from slotcheck.checks.forms.form import Form, Making, NotWrittenError
-from slotcheck.checks.replay import LivePlayer, Player
+from slotcheck.checks.player import LivePlayer, Player
 from slotcheck.checks.subject import resolve_subject, view
 from slotcheck.checks.trace import MadeCall, Trace, plain_view
 from slotcheck.pymodel.subject import Reply
@@ -48,6 +48,8 @@ def _options(trace: Trace) -> dict[str, Any]:
 
 
 def _make(making: Making) -> dict[str, str]:
+    if making.trace.permits:
+        raise NotWrittenError("it has permits, and the port protocol has none")
     if making.trace.again:
         raise NotWrittenError("a script ends, and cannot show what goes on for ever")
     lines = _lines(making.trace)

@@ -9,6 +9,7 @@ from typing import Any, overload
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import Moment, Trace, state_of
+from slotcheck.checks.trace_lines import permit_lines
 from slotcheck.checks.wait_circle import wait_circle
 from slotcheck.pymodel.rules import StackState, State
 from slotcheck.pymodel.scenario import RunSpec
@@ -27,7 +28,10 @@ class Frame:
     acting: str | None = None
     #: Runs of the forest that have ended.
     ended: frozenset[str] = frozenset()
-    #: What else there is, a line each: locks and who is in them, events that are set.
+    #: Where runs need permits, those that have entered and are not over.
+    entered: frozenset[str] = frozenset()
+    #: What else there is, a line each: permits, who holds them and who queues; locks and who is in them; events that
+    #: are set.
     more: tuple[str, ...] = ()
 
 
@@ -105,6 +109,7 @@ class _Frames(Sequence[Frame]):
             view=_view(self._trace, moment.view),
             acting=None if step is None else step.run,
             ended=frozenset(moment.ended),
+            entered=frozenset(moment.view.get("present", ())),
             more=tuple(_more(moment)),
         )
 
@@ -115,7 +120,7 @@ def _view(trace: Trace, view: Mapping[str, Any]) -> State | StackState:
 
 
 def _more(moment: Moment) -> list[str]:
-    told = []
+    told = list(permit_lines(moment.view))
     for lock, where in moment.locks.items():
         queue = f"; queue: {', '.join(where['queue'])}" if where["queue"] else ""
         told.append(f"in {lock}: {', '.join(where['in']) or 'nobody'}{queue}")

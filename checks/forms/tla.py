@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from slotcheck.pymodel.scenario import Scenario
 __all__ = ["TLA"]
 
 _ACTIONS = ("ask", "resume", "finish", "cancel", "finish early", "ask late", "resize")
+_ACTIONS_WITH_PERMITS = (*_ACTIONS, "fail")
 _SECONDS = 120.0
 #: Of the pool's record in the specification, what a view tells too.
 _FIELDS = ("cap", "taken", "phase", "token", "lent", "level", "parent", "waiting", "children")
@@ -45,6 +46,7 @@ def _make(making: Making) -> dict[str, str]:
                 "of": shown,
                 "event": comment(step.event),
                 "pool": _record(_pool(step.after.view, number)),
+                "permits": _record(_permits(step.after.view, play, number)) if trace.permits else "",
             }
         )
     text = template("trace.tla.jinja").render(
@@ -56,10 +58,16 @@ def _make(making: Making) -> dict[str, str]:
         caps=sorted({trace.cap, *(act.cap for act in play.environment if act.cap is not None)}),
         scenario=_record(_scenario(trace, play, number)),
         steps=steps,
-        actions=[name_of(verb) for verb in _ACTIONS],
+        spec="BuildPermit" if trace.permits else "SlotLending",
+        permits=trace.permits,
+        actions=[name_of(verb) for verb in _actions(trace)],
         fields=_FIELDS,
     )
     return {f"{module}.tla": text, f"{module}.cfg": template("trace.cfg.jinja").render()}
+
+
+def _actions(trace: Trace) -> tuple[str, ...]:
+    return _ACTIONS_WITH_PERMITS if trace.permits else _ACTIONS
 
 
 def _module(stem: str) -> str:
@@ -73,12 +81,16 @@ def _play(trace: Trace) -> Scenario:
         raise NotWrittenError("a history of calls has no scenario, which the specification needs")
     if trace.again:
         raise NotWrittenError("what goes on for ever is not one behaviour of finitely many steps")
+    if any(run.live or run.job for run in play.runs):
+        raise NotWrittenError("the specification knows no live runs and no jobs of their own")
+    if trace.permits and not play.permits:
+        raise NotWrittenError("it has permits, which no run of the scenario needs")
     if play.script or play.blocking_spawn or any(run.body is not None or run.late for run in play.runs):
         raise NotWrittenError(
             "the specification knows default bodies only: no body, script, late run or blocking spawn"
         )
     for at, step in enumerate(trace.steps, 1):
-        if step.action[0] not in _ACTIONS:
+        if step.action[0] not in _actions(trace):
             raise NotWrittenError(f"step {at}: the specification has no step for {step.action[0]!r}")
     return play
 
@@ -89,7 +101,7 @@ def _scenario(trace: Trace, play: Scenario, number: Mapping[str, int]) -> dict[s
     job: dict[str, int] = {}
     for run in play.runs:
         job[run.name] = job[run.parent] if run.parent is not None else _ROOT_NODE + 1 + roots.index(run.name)
-    nobody = (0,) * len(play.runs)
+    component, key = _numbered(run.component for run in play.runs), _numbered(run.key for run in play.runs)
     return {
         "parent": tuple(0 if run.parent is None else number[run.parent] for run in play.runs),
         "cap": trace.cap,
@@ -101,9 +113,9 @@ def _scenario(trace: Trace, play: Scenario, number: Mapping[str, int]) -> dict[s
         "cancel": "cancel" in verbs,
         "early": "finish" in verbs,
         "late": play.late_children,
-        "fail": False,
-        "component": nobody,
-        "key": nobody,
+        "fail": "fail" in verbs,
+        "component": tuple(component[run.component] for run in play.runs),
+        "key": tuple(key[run.key] for run in play.runs),
         "resizes": play.resizes if "resize" in verbs else 0,
         "most": most_in_flight(play.runs, trace.cap),
     }
@@ -126,6 +138,24 @@ def _pool(view: Mapping[str, Any], number: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
+def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
+    """Names by number, from 1; 0 for none."""
+    return {None: 0, **{name: at for at, name in enumerate(sorted({name for name in names if name is not None}), 1)}}
+
+
+def _permits(view: Mapping[str, Any], play: Scenario, number: Mapping[str, int]) -> dict[str, Any]:
+    """What a view has of permits, as of the specification's record of them: one of each component."""
+    keys = _numbered(run.key for run in play.runs)
+    components = sorted({run.component for run in play.runs if run.component is not None})
+    nobody = {"holder": None, "queue": (), "memo": None}
+    permits = [view["permits"].get(component, nobody) for component in components]
+    return {
+        "holder": tuple(number.get(permit["holder"], 0) for permit in permits),
+        "queue": tuple(tuple(number.get(run, 0) for run in permit["queue"]) for permit in permits),
+        "memo": tuple(keys.get(permit["memo"], len(keys)) for permit in permits),  # a key of nobody is none of theirs
+    }
+
+
 def _record(value: Any) -> str:
     """A value in TLA+."""
     if isinstance(value, bool):
@@ -142,9 +172,12 @@ def _record(value: Any) -> str:
 
 
 def _refused_at(trace: Trace, number: Mapping[str, int]) -> int:
-    """The first step after which the subject's pool is another than by the rules."""
+    """The first step after which the subject's pool, or its permits, are others than by the rules."""
     for due in by_the_rules(trace):
-        if _pool(plain_view(due.state, {}), number) != _pool(trace.steps[due.step - 1].after.view, number):
+        rules, found = plain_view(due.state, {}), trace.steps[due.step - 1].after.view
+        pools = _pool(rules, number), _pool(found, number)
+        permits = [_permits(view, _play(trace), number) if trace.permits else {} for view in (rules, found)]
+        if pools[0] != pools[1] or permits[0] != permits[1]:
             return due.step
     raise NotWrittenError(
         "TLC accepts it: the fault is in an answer, or hidden, and the specification speaks of neither"
@@ -176,7 +209,7 @@ def _check(making: Making, files: dict[str, str]) -> None:
     due, refused = _refused_at(trace, number), len(outcome.states) - 1
     if refused != due:
         raise NotWrittenError(
-            f"TLC refuses step {refused} and not step {due}, which is where the rules have another pool"
+            f"TLC refuses step {refused} and not step {due}, which is where by the rules it looks otherwise"
         )
 
 

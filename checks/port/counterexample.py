@@ -10,6 +10,7 @@ from pathlib import Path
 from slotcheck.checks.forms.form import Making, NotWrittenError
 from slotcheck.checks.forms.registry import FORMS, written_form
 from slotcheck.checks.forms.written import WrittenTrace
+from slotcheck.checks.player import Player
 from slotcheck.checks.port.client import AnyPort
 from slotcheck.checks.port.drive import LOCKSTEP, REPLAYS
 from slotcheck.checks.port.messages import Call, Request, line_of, order_of
@@ -17,7 +18,7 @@ from slotcheck.checks.port.oracle import Oracle, call_of
 from slotcheck.checks.port.player import PortPlayer
 from slotcheck.checks.port.process import PortFaultError, StartError
 from slotcheck.checks.port.smallest import Smallest
-from slotcheck.checks.replay import Player, replay
+from slotcheck.checks.replay import replay
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.trace import Trace, trace_of_calls
 

@@ -42,6 +42,8 @@ def smallest(session: Session, fault: Fault, *, shows: bool) -> Smallest:
         shows: whether the port has `state`.
     """
     if fault.breach is not None:
+        if not fault.requests:
+            return Smallest((), fault)  # it came before the first of them
         if not fault.alone:
             batch = fault.breach.sent.startswith('{"op":"batch"')
             return Smallest(since_reset(fault.requests), fault, _ONLY_IN_A_BATCH if batch else _NOT_AGAIN)
@@ -86,7 +88,10 @@ class _Still:
             return None
         self._tries -= 1
         fault = self._play(tuple(requests))
-        return fault if fault is not None and _kind(fault) == self._kind else None
+        if fault is None or _kind(fault) != self._kind:
+            return None
+        # What a port writes unasked may come before the first of them is sent, and then says nothing of them.
+        return fault if fault.requests else None
 
 
 def _kind(fault: Fault) -> tuple[str, str]:
