@@ -16,7 +16,8 @@ class Changes(NamedTuple):
 
     Attributes:
         files: absolute paths of files that differ, those that are gone included.
-        lines: of each file that is there, relative to the project's folder, the lines that are new or other.
+        lines: of each file that is there, relative to the project's folder, the lines that are new or other, and those beside
+            lines that are gone.
     """
 
     files: tuple[Path, ...]
@@ -52,5 +53,7 @@ def _lines(patch: str) -> dict[str, frozenset[int]]:
             file = line[6:] if line.startswith("+++ b/") else ""
         elif file and (hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line)):
             start, count = int(hunk[1]), int(hunk[2] or 1)
-            found.setdefault(file, set()).update(range(start, start + count))
+            # Of lines that are only gone, their neighbours.
+            touched = range(start, start + count) if count else (start, start + 1)
+            found.setdefault(file, set()).update(touched)
     return {file: frozenset(lines) for file, lines in found.items()}

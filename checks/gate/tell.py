@@ -55,28 +55,29 @@ def gate_as_text(report: GateReport, seconds: float | None) -> RenderableType:
             told = Text(result.verdict.value, style=_STYLES[result.verdict])
         took = f"{result.seconds:.1f}" if result.judged and seconds is not None else ""
         source = "cache" if result.source is Source.CACHE else ""
-        table.add_row(result.piece.name, told, headline(result), took, source)
-    blocks: list[RenderableType] = [Text(f"slotcheck gate: {report.subject}", style="bold"), "", table, ""]
+        table.add_row(_text(result.piece.name), told, headline(result), took, source)
+    blocks: list[RenderableType] = [_text(f"slotcheck gate: {report.subject}", style="bold"), "", table, ""]
     for result in report.judged:
         for violation in result.violations:
             blocks += [_violation(result.piece.name, violation), ""]
     for one in report.pinned:
-        blocks.append(Text(f"not what is pinned: {one.told}", style="bold red"))
+        blocks.append(_text(f"not what is pinned: {one.told}", style="bold red"))
     for one in report.changes:
-        blocks.append(Text(f"changed since the base: {one.told}"))
+        blocks.append(_text(f"changed since the base: {one.told}"))
     for why in report.why_undetermined:
-        blocks.append(Text(f"undetermined: {why}", style="yellow"))
+        blocks.append(_text(f"undetermined: {why}", style="yellow"))
     if seconds is not None:
         memory = max((result.memory for result in report.of(Source.RUN)), default=0)
         most = f", at most {memory / 2**20:,.0f} MiB in one process" if memory else ""
         blocks.append(Text(f"{seconds:.1f} s{most}", style="dim"))
-    blocks.append(Text.assemble("verdict: ", (verdict_line(report), _STYLES[report.verdict])))
+    blocks.append(Text.assemble("verdict: ", (_visible(verdict_line(report)), _STYLES[report.verdict])))
     return Group(*blocks)
 
 
 def _violation(piece: str, violation: Mapping[str, Any]) -> RenderableType:
-    lines = [Text.assemble((f"{piece}: {violation.get('invariant')} is violated", "bold red"), _where(violation))]
-    lines += [Text(f"  {line}") for line in _events(violation)]
+    title = _visible(f"{piece}: {violation.get('invariant')} is violated")
+    lines = [Text.assemble((title, "bold red"), _visible(_where(violation)))]
+    lines += [_text(f"  {line}") for line in _events(violation)]
     return Group(*lines)
 
 
@@ -143,9 +144,18 @@ def _markdown(report: GateReport, seconds: float | None) -> Iterator[str]:
             yield "\n"
 
 
+def _text(told: str, style: str = "") -> Text:
+    return Text(_visible(told), style=style)
+
+
+def _visible(text: str) -> str:
+    """Without what a terminal obeys or no file can hold: control characters and halves of characters."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
 def _fenced(lines: Iterable[str]) -> str:
     """Lines as they are, in a fence that none of them can end."""
-    text = "\n".join(line.replace("\n", " ") for line in lines)
+    text = "\n".join(_visible(line.replace("\n", " ")) for line in lines)
     fence = "```"
     while fence in text:
         fence += "`"
@@ -158,7 +168,7 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown, HTML and tables leave as it is."""
-    one_line = " ".join(text.split())
+    one_line = _visible(" ".join(text.split()))
     for sign, safe in (
         ("&", "&amp;"),
         ("<", "&lt;"),
