@@ -13,7 +13,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from slotcheck.checks.terminal import console
-from slotcheck.pymodel.explore import Verdict
+from slotcheck.pymodel.result import Verdict
 from slotcheck.pymodel.rules.order import ORDERS
 
 __all__ = ["BAD_INPUT", "EXIT_CODES", "ORDER_HELP", "BadInput", "Commands", "progress"]

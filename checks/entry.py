@@ -16,7 +16,7 @@ import click
 
 from slotcheck.checks.cli import main
 from slotcheck.checks.command import EXIT_CODES
-from slotcheck.pymodel.explore import Verdict
+from slotcheck.pymodel.result import Verdict
 
 __all__ = ["run"]
 

@@ -122,11 +122,11 @@ def gate_command(
 
 
 def _judge_names(pieces: Sequence[Piece], names: Sequence[str]) -> None:
-    known = [name for piece in pieces for name in (piece.name, piece.group)]
+    known = list(dict.fromkeys(name for piece in pieces for name in (piece.name, piece.group)))
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 3, 0.4)
-            listed = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(dict.fromkeys(known))}"
+            listed = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known)}"
             raise BadInput(f"this lane has no piece {name!r}; {listed}")
 
 

@@ -16,8 +16,8 @@ class Changes(NamedTuple):
 
     Attributes:
         files: absolute paths of files that differ, those that are gone included.
-        lines: of each file that is there, relative to the project's folder, the lines that are new or other, and those beside
-            lines that are gone.
+        lines: of each file that is there, relative to the project's folder, the lines that are new or other, and those
+            beside lines that are gone.
     """
 
     files: tuple[Path, ...]
