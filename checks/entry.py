@@ -42,7 +42,7 @@ def run() -> None:
     except BlockingIOError:
         said = False
     code = os.waitstatus_to_exitcode(status)
-    if said:
+    if said and code >= 0:  # a second Ctrl-C may end it after its word
         sys.exit(code)
     ended = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
     told = f"slotcheck: the process that checked was ended {ended}, before a verdict; the subject may have ended it"
