@@ -12,20 +12,17 @@ import os
 import signal
 import sys
 
-import click
-
-from slotcheck.checks.cli import main
-from slotcheck.checks.command import EXIT_CODES
-from slotcheck.pymodel.result import Verdict
-
 __all__ = ["run"]
 
 _SAID = b"."
+_UNDETERMINED = 3  # as `slotcheck.checks.command` has it, which takes a while to import
 
 
 def run() -> None:
     """``slotcheck`` as it is installed."""
     if not hasattr(os, "fork"):
+        from slotcheck.checks.cli import main
+
         main()
     reading, writing = os.pipe()
     child = os.fork()
@@ -42,23 +39,30 @@ def run() -> None:
     except BlockingIOError:
         said = False
     code = os.waitstatus_to_exitcode(status)
-    if said:
+    if said and code >= 0:  # a second Ctrl-C may end it after its word
         sys.exit(code)
     ended = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
     told = f"slotcheck: the process that checked was ended {ended}, before a verdict; the subject may have ended it"
-    click.echo(f"{told}: undetermined", err=True)
-    sys.exit(EXIT_CODES[Verdict.UNDETERMINED])
+    print(f"{told}: undetermined", file=sys.stderr)
+    sys.exit(_UNDETERMINED)
 
 
 def _check(writing: int) -> None:
     """In the child: run the command, and say so when it has ended by itself."""
     os.setpgid(0, 0)  # Ctrl-C goes to the parent, which passes it on: once
     try:
+        # Imported here and not above: that takes a second, in which Ctrl-C is to be told like at any other time.
+        from slotcheck.checks.cli import main
+
         main()
     except SystemExit:
         sys.stdout.flush()
         os.write(writing, _SAID)
         raise
+    except KeyboardInterrupt:
+        print("slotcheck: interrupted, so undetermined", file=sys.stderr)
+        os.write(writing, _SAID)
+        sys.exit(_UNDETERMINED)
 
 
 def _pass_on(child: int, number: int) -> None:

@@ -229,9 +229,9 @@ class Pool(aio.Pool):
     ) -> None:
         def enter(_: Run, lender: Run | None, job: Job | None) -> PermitAnswer:
             above = self.lineage() if lineage is None else lineage
-            if lineage is None and isinstance(parent, Run):
+            if lineage is None and lender is not None:
                 # It may be one that waits for this run from elsewhere: what is above that is above this, too.
-                given = self._permits.state(parent)
+                given = self._permits.state(lender)
                 more = () if given is None else (*given.lineage, given.component)
                 above += tuple([one for one in more if one is not None and one not in above])
             return self._core_with_permits.enter(build, build.component, key, lender, job, above)
@@ -278,15 +278,19 @@ class Pool(aio.Pool):
         if state.job != (run,):
             run._job = state.job
         run._enter(by=current_task())
-        token = _above.set((*_above.get(), (self, run.component)))
+        outer = _above.get()
+        above = [(self, one) for one in self._permits.lineage(run)]  # all that it was entered with, and its component
+        token = _above.set((*outer, *[one for one in above if one not in outer]))
         try:
             result = await fn(*args)
             run._well = True
         finally:
             with suppress(ValueError):  # the garbage collector ends it in another context
                 _above.reset(token)
-            run._leave()
-            self._forget_result(run.component)
+            try:
+                run._leave()
+            finally:
+                self._forget_result(run.component)
         if key is not None and self._permits.memo(run.component) == key:
             self._results[run.component] = result
         return result

@@ -24,8 +24,9 @@ slot while holding a permit.** The way of a run::
 * A run that enters beside another one takes no slot: most likely that one's memo will answer it. Only the run that
   finds the memo missing asks for one, and to ask it gives the permit up first, and then queues again.
 * The permit goes to the run that queued first, in the step that drops it. So it is never free while somebody queues.
-* Memo: a body that ends well stores its key, if it has one, else nothing. One that fails, is cancelled, or ends before
-  its children clears what was stored: what it left half done is nobody's answer.
+* Memo: a body that ends well stores its key, if it has one, else nothing. One that fails, is cancelled (after
+  it was handed the permit, even before its body is on), or ends before its children clears what was stored: what it
+  left half done is nobody's answer.
 * A run whose component is in its own *lineage*, the components of the runs that mounted it directly or through others,
   is refused: it would wait for its own lineage. A mounter that has ended counts: its own mounter may still be there.
 
@@ -237,7 +238,7 @@ class Permits:
             ComponentAbove: its component is in its lineage.
             TypeError: an argument is of the wrong kind.
         """
-        hash((component, key))
+        hash((component, key, lineage))
         entered = self._judge(run, component, key, parent, job, lineage)
         if component is None:
             self._add(entered, None)

@@ -18,7 +18,7 @@ from slotcheck.checks.permit_subject import permit_view
 from slotcheck.pymodel.rules import PermitState
 from slotlending import aio
 from slotlending.aio_permit import Build, Pool, live_parent
-from slotlending.errors import ComponentAbove
+from slotlending.errors import ComponentAbove, NotKnown
 
 
 class Shop:
@@ -259,6 +259,89 @@ def test_a_component_below_itself_is_refused_wherever_it_is_mounted() -> None:
     inside, after = run(main)
     assert inside.endswith("would be below itself: 'S' > 'T'")
     assert after.endswith("would be below itself: 'S'")
+
+
+def test_what_is_above_a_build_is_above_all_that_its_body_mounts() -> None:
+    # Not only the component of the run, but all that it was entered with: else it waits for its own lineage.
+    async def nothing() -> None:
+        pass
+
+    async def given() -> None:
+        pool = Pool(3)
+        seen: list[Any] = []
+
+        async def body() -> None:
+            seen.append(pool.lineage())
+            await pool.build("S", nothing)
+
+        with pytest.raises(ComponentAbove):
+            await pool.build("T", body, lineage=("S",))
+        assert seen == [("S", "T")]
+
+    async def live(cap: int) -> None:
+        pool = Pool(cap)
+        got: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        over = asyncio.Event()
+
+        async def waits() -> None:
+            got.set_result(aio.current_run(pool))
+            await over.wait()
+
+        async def mounts() -> None:
+            await pool.build("S", nothing)
+
+        async def cycle() -> None:
+            try:
+                with pytest.raises(ComponentAbove):
+                    await pool.build("live", mounts, parent=live_parent([await got]), job=("live",))
+            finally:
+                over.set()
+
+        await asyncio.wait_for(asyncio.gather(cycle(), pool.build("S", waits, job=("s",))), 5)
+
+    async def elsewhere() -> None:
+        pool = Pool(4)
+        got: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        over = asyncio.Event()
+
+        async def waits() -> None:
+            got.set_result(aio.current_run(pool))
+            await over.wait()
+
+        async def helps() -> None:
+            run = await got
+            try:
+                async with pool.slot(parent=run):
+                    with pytest.raises(ComponentAbove):
+                        await pool.build("S", nothing)
+            finally:
+                over.set()
+
+        await asyncio.wait_for(asyncio.gather(helps(), pool.build("S", waits)), 5)
+
+    asyncio.run(given())
+    for cap in (1, 4):
+        asyncio.run(live(cap))
+    asyncio.run(elsewhere())
+
+
+def test_a_body_that_finishes_its_run_itself_leaves_no_result_behind() -> None:
+    async def main() -> None:
+        pool = Pool(1)
+
+        async def body() -> str:
+            aio.current_run(pool).finish()
+            return "result"
+
+        async def well() -> str:
+            return "result"
+
+        await pool.build("S", well, key="v1")
+        with pytest.raises(NotKnown):
+            await pool.build("S", body, key="v2")
+        assert bool(pool._results) == (pool.permits.memo("S") is not None)
+
+    asyncio.run(main())
 
 
 def test_components_that_mount_each_other_are_named_as_the_circle_that_they_are() -> None:

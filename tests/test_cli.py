@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from slotcheck.checks.cli import main
+from slotcheck.checks.command import EXIT_CODES
 from slotcheck.checks.judge import ALL_INVARIANTS
+from slotcheck.pymodel.explore import Verdict
 
 
 def run(*args: str) -> Result:
@@ -201,3 +205,20 @@ def test_a_command_that_does_not_come_to_a_verdict_ends_with_3(
     assert result.exit_code == 3
     assert said in result.output
     assert "verdict:" not in result.output
+
+
+def test_an_interrupt_while_the_suite_is_being_imported_is_undetermined() -> None:
+    program = """
+import builtins
+from slotcheck.checks import entry
+real = builtins.__import__
+def interrupted(name, *rest):
+    if name == "slotcheck.checks.cli":
+        raise KeyboardInterrupt
+    return real(name, *rest)
+builtins.__import__ = interrupted
+entry.run()
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert told.returncode == EXIT_CODES[Verdict.UNDETERMINED]
+    assert told.stderr == "slotcheck: interrupted, so undetermined\n"

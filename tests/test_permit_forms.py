@@ -256,7 +256,8 @@ def test_traces_with_live_runs_are_replayed_and_written(spec: str) -> None:
 # -- the commands ------------------------------------------------------------------------------------------------
 
 
-def test_the_commands_write_them_replay_them_and_show_them(tmp_path: Path) -> None:
+def test_the_commands_write_them_replay_them_and_show_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(FORMS, "tla")  # takes seconds
     done = CliRunner().invoke(main, ["mutants", "TakesSlotBeside", "--traces", str(tmp_path)])
     assert done.exit_code == 0
     folder = tmp_path / "TakesSlotBeside"

@@ -224,7 +224,9 @@ def read_trace(written: str) -> Trace:
     try:
         found = json.loads(written)
     except json.JSONDecodeError as error:
-        cut = "" if written.rstrip().endswith("}") else " (is it cut off?)"
+        text = written.rstrip()
+        whole = text.endswith("}") and error.pos < len(text)  # it may be cut off behind a bracket that closes another
+        cut = "" if whole else " (is it cut off?)"
         told = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}{cut}"
         raise TraceError(told) from error
     except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits
