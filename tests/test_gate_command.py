@@ -235,6 +235,12 @@ def test_this_project_puts_all_its_ports_under_the_gate() -> None:
     }
 
 
+def test_in_this_project_what_a_change_of_other_files_breaks_is_not_known_so_all_is_run() -> None:
+    inputs = inputs_of(read_project(ROOT))
+    others = [ROOT / "pyproject.toml", ROOT / "tests" / "test_gate.py", ROOT / "checks" / "gate" / "pins.json"]
+    assert inputs.unknown([*others, ROOT / "slotlending" / "pool.py", ROOT / "README.md"]) == others
+
+
 @pytest.mark.parametrize("lane", LANES)
 def test_every_piece_of_a_lane_depends_on_groups_that_there_are(lane: str, tmp_path: Path) -> None:
     for project in (read_project(ROOT), Project(tmp_path, "my:Pool", "my:Port")):
