@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from slotcheck.checks.command import EXIT_CODES, BadInput
 from slotcheck.checks.gate.base import BaseError, against_base, against_pins, read_base
@@ -19,9 +22,10 @@ from slotcheck.checks.gate.changes import Changes, changes_since
 from slotcheck.checks.gate.inputs import Inputs
 from slotcheck.checks.gate.lanes import DEFAULT, LANES, inputs_of, pieces_of
 from slotcheck.checks.gate.piece import Piece, PieceResult, Source
+from slotcheck.checks.gate.progress import Estimate, watching
 from slotcheck.checks.gate.project import ProjectError, read_project
 from slotcheck.checks.gate.report import GateReport, gate_as_json
-from slotcheck.checks.gate.run import run_pieces
+from slotcheck.checks.gate.run import Runner, Watch
 from slotcheck.checks.gate.store import FOLDER, Store
 from slotcheck.checks.gate.tell import gate_as_markdown, gate_as_text
 from slotcheck.checks.terminal import console
@@ -29,6 +33,11 @@ from slotcheck.checks.terminal import console
 __all__ = ["gate_command"]
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @click.command("gate")
@@ -45,6 +54,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default=Path(FOLDER),
     show_default=True,
     help="Where results are kept.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=_processors,
+    show_default="processors",
+    help="How many pieces run at a time.",
 )
 @click.option("--base", type=_FILE, metavar="FILE", help="A report of another gate, to compare what was covered with.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
@@ -68,6 +85,7 @@ def gate_command(
     changed_since: str | None,
     no_cache: bool,
     cache: Path,
+    jobs: int,
     base: Path | None,
     junit: Path | None,
     sarif: Path | None,
@@ -96,19 +114,25 @@ def gate_command(
     started = time.monotonic()
     gate = GateReport(lane, project.subject, since=changed_since)
     store = None if no_cache else Store(folder / cache)
-    skips = _skips(only, skip, inputs, changes)
-    with _progress(pieces, store) as (begun, ended):
-        try:
-            for result in run_pieces(
-                pieces, inputs, store, folder=folder, traces=traces and traces.resolve(), skip=skips, tell=begun
-            ):
-                if result.refused is not None and result.piece.users:
-                    raise BadInput(result.refused.removeprefix("slotcheck: "))
-                gate.results.append(result)
-                ended(result)
-        except KeyboardInterrupt:
-            gate.stopped = "interrupted"
-    gate.results += [PieceResult(piece, Source.NOT_REACHED) for piece in pieces[len(gate.results) :]]
+    stop = Event()
+    expected = {piece.name: (store and store.seconds(piece.kept_as)) or piece.expected for piece in pieces}
+    estimate = Estimate(expected, jobs)
+    with watching(console(stderr=True), estimate, timed=not no_timing) as watch, _stopping(stop) as stopped_by:
+        runner = Runner(
+            inputs,
+            store,
+            folder,
+            jobs,
+            None if traces is None else traces.resolve(),
+            _skips(only, skip, inputs, changes),
+            _Refusals(watch, stop),
+            stop=stop,
+        )
+        gate.results = runner.run(pieces)
+    for result in gate.results:
+        if _refuses(result):
+            raise BadInput(str(result.refused).removeprefix("slotcheck: "))
+    gate.stopped = stopped_by()
     gate.pinned = against_pins(lane, [result for result in gate.judged if not result.piece.users])
     if compared is not None:
         gate.changes = against_base(compared, gate.results, timed=not no_timing)
@@ -119,6 +143,43 @@ def gate_command(
     else:
         console().print(gate_as_text(gate, seconds))
     sys.exit(EXIT_CODES[gate.verdict])
+
+
+@contextmanager
+def _stopping(stop: Event) -> Iterator[Callable[[], str | None]]:
+    """Within, what asks this process to end ends the pieces first. Yields what tells why it was stopped."""
+    by: list[str] = []
+
+    def ask(number: int, frame: object) -> None:
+        by.append("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: by[0] if by else None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass
+class _Refusals:
+    """A watch that ends the run once a piece refuses what the user wants checked: the others would, too."""
+
+    watch: Watch
+    stop: Event
+
+    def begun(self, piece: Piece) -> None:
+        self.watch.begun(piece)
+
+    def ended(self, result: PieceResult) -> None:
+        self.watch.ended(result)
+        if _refuses(result):
+            self.stop.set()
+
+
+def _refuses(result: PieceResult) -> bool:
+    return result.refused is not None and result.piece.users
 
 
 def _judge_names(pieces: Sequence[Piece], names: Sequence[str]) -> None:
@@ -176,47 +237,3 @@ def _write(
             report.write_text(json.dumps(gate_as_json(gate, seconds), indent=1) + "\n")
     except OSError as error:
         raise BadInput(f"{error.filename}: {error.strerror}") from error
-
-
-@contextmanager
-def _progress(
-    pieces: Sequence[Piece], store: Store | None
-) -> Iterator[tuple[Callable[[Piece, float], None], Callable[[PieceResult], None]]]:
-    """A progress bar on a terminal, with an estimate of what is left from what each piece took last time."""
-    to = console(stderr=True)
-    if not to.is_terminal:
-        yield (lambda piece, seconds: None), (lambda result: None)
-        return
-    expected = {piece.name: (store and store.seconds(piece.kept_as)) or piece.expected for piece in pieces}
-    done = 0.0
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=to,
-        transient=True,
-    ) as bar:
-        task = bar.add_task("gate", total=sum(expected.values()), left="")
-
-        def begun(piece: Piece, seconds: float) -> None:
-            at = done + min(seconds, expected[piece.name])
-            left = sum(expected.values()) - at
-            bar.update(task, description=piece.name, completed=at, left=f"about {_told(left)} left")
-
-        def ended(result: PieceResult) -> None:
-            nonlocal done
-            done += expected[result.piece.name]
-            bar.update(task, completed=done)
-
-        yield begun, ended
-
-
-def _told(seconds: float) -> str:
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 90
-        else f"{seconds / 60:.0f} min"
-        if seconds < 5400
-        else f"{seconds / 3600:.1f} h"
-    )

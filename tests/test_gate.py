@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
+from processes import runs, wait_until
+from rich.console import Console
 
 from slotcheck.checks.gate.base import against_base, against_pins, pins_of
 from slotcheck.checks.gate.inputs import Group, Inputs
 from slotcheck.checks.gate.piece import Piece, PieceResult, Source
+from slotcheck.checks.gate.progress import Estimate, told, watching
 from slotcheck.checks.gate.report import GateReport, gate_as_json, verdict_line
-from slotcheck.checks.gate.run import run_pieces
+from slotcheck.checks.gate.run import Nobody, Runner
 from slotcheck.checks.gate.store import Kept, Store
 from slotcheck.pymodel.result import Verdict
 
@@ -39,7 +41,7 @@ def piece(program: str, name: str = "one", **more: Any) -> Piece:
 def gate(folder: Path, *pieces: Piece, store: Store | None = None, **more: Any) -> GateReport:
     inputs = Inputs([Group("files", (folder / "input",))])
     report = GateReport("default", "pool")
-    report.results = list(run_pieces(pieces, inputs, store, folder=folder, program=PYTHON, **more))
+    report.results = Runner(inputs, store, folder, program=PYTHON, **more).run(pieces)
     return report
 
 
@@ -98,21 +100,12 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
     assert report.verdict is Verdict.UNDETERMINED
     assert "one: ended after 2 s" in report.why_undetermined
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 30
-    while _runs(child) and time.monotonic() < deadline:  # it takes the system a moment
-        os.sched_yield()
-    assert not _runs(child)
-
-
-def _runs(pid: int) -> bool:
-    """Whether there is such a process, one that has ended and was not waited for aside."""
-    said = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return bool(said.strip()) and not said.strip().startswith("Z")
+    wait_until(lambda: not runs(child))
 
 
 def test_a_program_that_is_not_there_is_undetermined(tmp_path: Path) -> None:
     inputs = Inputs([Group("files")])
-    (result,) = run_pieces([piece("")], inputs, None, folder=tmp_path, program=(str(tmp_path / "none"),))
+    (result,) = Runner(inputs, None, tmp_path, program=(str(tmp_path / "none"),)).run([piece("")])
     assert result.verdict is Verdict.UNDETERMINED
     assert "No such file" in " ".join(result.why)
 
@@ -145,6 +138,82 @@ def test_what_was_left_out_stands_in_the_verdict_line(tmp_path: Path) -> None:
     assert report.verdict is Verdict.HOLDS
     told = "holds (lane default; 1 piece; skipped: two; unchanged since main and not run: three)"
     assert verdict_line(report) == told
+
+
+#: Says that it is there, and waits for the other one.
+MEETS = """
+import pathlib, time
+pathlib.Path({me!r}).touch()
+while not pathlib.Path({other!r}).exists():
+    time.sleep(0.01)
+"""
+
+
+def test_as_many_pieces_run_at_a_time_as_there_are_jobs_and_are_told_in_their_order(tmp_path: Path) -> None:
+    late = MEETS.format(me="a", other="b") + MEETS.format(me="a", other="c")
+    early = MEETS.format(me="b", other="a")
+    third = MEETS.format(me="c", other="b")
+    pieces = [piece(says(GREEN, more=more), name) for name, more in (("one", late), ("two", early), ("three", third))]
+    report = gate(tmp_path, *pieces, jobs=2)
+    assert report.verdict is Verdict.HOLDS, report.why_undetermined
+    assert [result.piece.name for result in report.results] == ["one", "two", "three"]
+
+
+def test_once_it_is_stopped_what_runs_is_ended_and_nothing_is_started(tmp_path: Path) -> None:
+    stop = Event()
+
+    class Stops(Nobody):
+        def begun(self, piece: Piece) -> None:
+            stop.set()
+
+    hangs = "import time; time.sleep(600)"
+    report = gate(tmp_path, piece(hangs), piece("open('ran', 'w')", "two"), stop=stop, watch=Stops())
+    assert [result.source for result in report.results] == [Source.NOT_REACHED] * 2
+    assert report.verdict is Verdict.UNDETERMINED
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_was_edited_while_it_was_checked_is_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("a")
+    edits = [piece(says(GREEN, more="open('input', 'a').write('b')"))]
+    assert kept(tmp_path, edits) == [Source.RUN]
+    (tmp_path / "input").write_text("a")
+    assert kept(tmp_path, edits) == [Source.RUN]
+
+
+def test_what_is_left_is_told_from_what_pieces_took_last_time() -> None:
+    now = 0.0
+    estimate = Estimate({"one": 30.0, "two": 10.0, "three": 20.0}, 2, lambda: now)
+    assert estimate.left() == 30  # 60 s of work for two, and the longest takes 30
+    estimate.begun(piece("", "one"))
+    estimate.begun(piece("", "two"))
+    assert estimate.running == ["one", "two"]
+    now = 10.0
+    estimate.ended(PieceResult(piece("", "two"), Source.RUN, Verdict.HOLDS))
+    assert estimate.left() == 20
+    assert estimate.share_done() == pytest.approx(1 / 3)
+    now = 50.0  # it takes longer than last time: there is always something left
+    estimate.ended(PieceResult(piece("", "three"), Source.CACHE, Verdict.HOLDS))
+    assert estimate.left() == 10
+    estimate.ended(PieceResult(piece("", "one"), Source.RUN, Verdict.HOLDS))
+    assert (estimate.left(), estimate.share_done()) == (0, 1)
+    assert [told(seconds) for seconds in (0.4, 89, 600, 7200)] == ["0 s", "89 s", "10 min", "2.0 h"]
+
+
+def test_where_there_is_no_terminal_each_piece_that_ran_has_a_line(tmp_path: Path) -> None:
+    out = io.StringIO()
+    with watching(Console(file=out, width=100), Estimate({"one": 1.0, "two": 1.0}, 1), timed=False) as watch:
+        gate(tmp_path, piece(says(GREEN)), piece(says(RED, 1), "two"), watch=watch)
+    assert out.getvalue() == "one: holds\ntwo: violated\n"
+
+
+def test_on_a_terminal_a_bar_says_what_runs_and_what_is_left(tmp_path: Path) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=True, color_system=None)
+    with watching(console, Estimate({"one": 40.0}, 1, lambda: 0.0), timed=True) as watch:
+        watch.begun(piece("", "one"))
+    assert "one" in out.getvalue()
+    assert "about 40 s left" in out.getvalue()
 
 
 def test_a_gate_that_was_interrupted_is_undetermined(tmp_path: Path) -> None:

@@ -6,20 +6,20 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from processes import runs, wait_until
 
 from slotcheck.checks import gate_command as command
 from slotcheck.checks.cli import main
 from slotcheck.checks.gate.changes import changes_since
-from slotcheck.checks.gate.inputs import Group, Inputs
+from slotcheck.checks.gate.inputs import Group
 from slotcheck.checks.gate.lanes import LANES, inputs_of, pieces_of
-from slotcheck.checks.gate.piece import Piece
 from slotcheck.checks.gate.project import Project, ProjectError, read_project
-from slotcheck.checks.gate.run import run_pieces
+from slotcheck.checks.gate.run import Runner
 from slotcheck.checks.mutants import FAULTY, places
 
 ROOT = Path(__file__).parent.parent
@@ -37,11 +37,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "print(json.dumps({'verdict': 'holds', 'covered': {'things': 1}, 'violations': [], 'parts': [{'name': 'a'}]}))"
     )
 
-    def run_fakes(pieces: Sequence[Piece], inputs: Inputs, store: object, **more: object) -> object:
-        return run_pieces(pieces, inputs, store, program=(sys.executable, "-c", fake), **more)  # type: ignore[arg-type]
-
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "run_pieces", run_fakes)
+    monkeypatch.setattr(command, "Runner", partial(Runner, program=(sys.executable, "-c", fake)))
     monkeypatch.setattr(command, "against_pins", lambda *_: [])
     return tmp_path
 
@@ -51,9 +48,9 @@ def _notes(folder: Path) -> Path:
 
 
 def ran(folder: Path) -> list[str]:
-    """The commands run since this was last asked."""
+    """The commands run since this was last asked, sorted: some run at the same time."""
     file = _notes(folder)
-    told = file.read_text().split() if file.exists() else []
+    told = sorted(file.read_text().split()) if file.exists() else []
     file.unlink(missing_ok=True)
     return told
 
@@ -61,7 +58,7 @@ def ran(folder: Path) -> list[str]:
 def test_a_gate_runs_each_piece_once_and_then_answers_from_what_was_kept(project: Path) -> None:
     first = gate()
     assert first.exit_code == 0, first.output
-    assert ran(project) == ["check", "mutants", "asyncio", "tlc", "prove"]
+    assert ran(project) == ["asyncio", "check", "mutants", "prove", "tlc"]
     again = gate()
     assert again.exit_code == 0
     assert ran(project) == []
@@ -122,6 +119,27 @@ def test_a_subject_that_cannot_be_checked_is_bad_input(tmp_path: Path, monkeypat
     result = gate("--lane", "quick", "--only", "check", "--subject", "no_such_module:Pool")
     assert result.exit_code == 2
     assert "no_such_module" in result.output
+
+
+def test_what_is_asked_to_end_says_so_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "my.py").write_text(
+        "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    command = (sys.executable, "-m", "slotcheck.checks.entry", "gate", "--subject", "my:Pool", "--format", "json")
+    gate = subprocess.Popen([*command, "--only", "check", "--report", "r.json"], cwd=tmp_path, stdout=subprocess.PIPE)
+    try:
+        pid = tmp_path / "pid"
+        wait_until(lambda: pid.exists() and bool(pid.read_text()))
+        gate.terminate()
+        out, _ = gate.communicate(timeout=60)
+    finally:
+        gate.kill()
+    assert gate.returncode == 3
+    report = json.loads(out)
+    assert report == json.loads((tmp_path / "r.json").read_text())
+    assert "ended by SIGTERM" in report["undetermined"]
+    assert "not reached: check" in report["line"]
+    wait_until(lambda: not runs(int(pid.read_text())))
 
 
 def test_a_faulty_class_of_ones_own_is_red_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

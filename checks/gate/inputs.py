@@ -11,7 +11,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
@@ -96,6 +96,10 @@ class Inputs:
 
     def __init__(self, groups: Iterable[Group]) -> None:
         self.groups = {group.name: group for group in groups}
+
+    def read_again(self) -> Inputs:
+        """The same groups, their files looked at anew."""
+        return Inputs(replace(group) for group in self.groups.values())
 
     def key(self, command: Sequence[str], needs: Sequence[str]) -> str:
         """The fingerprint of a piece: equal iff its command line and all that it needs are."""
