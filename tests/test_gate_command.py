@@ -16,9 +16,7 @@ from processes import runs, wait_until
 from slotcheck.checks import gate_command as command
 from slotcheck.checks.cli import main
 from slotcheck.checks.gate.changes import changes_since
-from slotcheck.checks.gate.inputs import Group
-from slotcheck.checks.gate.lanes import LANES, inputs_of, pieces_of
-from slotcheck.checks.gate.project import Project, ProjectError, read_project
+from slotcheck.checks.gate.project import ProjectError, read_project
 from slotcheck.checks.gate.run import Runner
 from slotcheck.checks.mutants import FAULTY, places
 
@@ -251,37 +249,6 @@ def test_this_project_puts_all_its_ports_under_the_gate() -> None:
         "vectors",
         "errgroup",
     }
-
-
-def test_in_this_project_what_a_change_of_other_files_breaks_is_not_known_so_all_is_run() -> None:
-    inputs = inputs_of(read_project(ROOT))
-    others = [ROOT / "pyproject.toml", ROOT / "tests" / "test_gate.py", ROOT / "checks" / "gate" / "pins.json"]
-    assert inputs.unknown([*others, ROOT / "slotlending" / "pool.py", ROOT / "README.md"]) == others
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_every_piece_of_a_lane_depends_on_groups_that_there_are(lane: str, tmp_path: Path) -> None:
-    for project in (read_project(ROOT), Project(tmp_path, "my:Pool", "my:Port")):
-        pieces, groups = pieces_of(lane, project), inputs_of(project).groups
-        assert len({piece.name for piece in pieces}) == len(pieces)
-        for piece in pieces:
-            assert set(piece.needs) <= set(groups)
-            assert "tools" in piece.needs
-
-
-def test_a_class_of_ones_own_depends_on_all_of_its_folder_and_not_on_what_git_ignores(tmp_path: Path) -> None:
-    def key() -> str:
-        return Group("subject", (tmp_path,), by_git=True).fingerprint
-
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text("out/\n")
-    before = key()
-    (tmp_path / "helper.py").write_text("used by my pool")
-    changed = key()
-    assert changed != before
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "log").write_text("anything")
-    assert key() == changed
 
 
 def test_the_gate_imports_no_solver_and_no_graphs() -> None:

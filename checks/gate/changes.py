@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from slotcheck.checks.gate.inputs import git
+from slotcheck.checks.gate.folder import git
 
 __all__ = ["Changes", "changes_since"]
 

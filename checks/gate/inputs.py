@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import platform
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import distributions
 from pathlib import Path
 
-__all__ = ["DOCUMENTATION", "Group", "Inputs"]
+from slotcheck.checks.gate.folder import DOCUMENTATION, files_below
+from slotcheck.checks.gate.versions import installed
 
-#: Files that no result depends on.
-DOCUMENTATION = (".md", ".rst")
+__all__ = ["Group", "Inputs", "suite_groups"]
 
-_LEFT_OUT = {"__pycache__", "node_modules", "target", ".git", ".slotcheck"}  # nothing that a result depends on
 _CHUNK = 1 << 20
 
 
@@ -61,34 +56,15 @@ class Group:
 
     def holds(self, path: Path) -> bool:
         """Whether a path (of a file that may be gone) belongs to it."""
-        if any(path.is_relative_to(folder) for folder in self.without):
-            return False
-        return any(path == root or path.is_relative_to(root) for root in self.roots)
+        return not self._elsewhere(path) and any(path.is_relative_to(root) for root in self.roots)
 
     def _files(self) -> Iterator[Path]:
         for root in self.roots:
-            if root.is_file():
-                yield root
-            elif root.is_dir():
-                yield from self._below(root)
+            found = (root,) if root.is_file() else files_below(root, by_git=self.by_git) if root.is_dir() else ()
+            yield from (file for file in found if not self._elsewhere(file))
 
-    def _below(self, root: Path) -> Iterator[Path]:
-        known = _known_to_git(root) if self.by_git else None
-        for file in root.rglob("*") if known is None else known:
-            inside = file.relative_to(root).parts
-            if _LEFT_OUT.intersection(inside) or any(part.endswith(".egg-info") for part in inside):
-                continue
-            if (
-                known is None
-                and self.by_git
-                and any(part.startswith(".") or _is_environment(root, part) for part in inside[:1])
-            ):
-                continue
-            if file.suffix in DOCUMENTATION or not file.is_file():
-                continue
-            if any(file.is_relative_to(folder) for folder in self.without):
-                continue
-            yield file
+    def _elsewhere(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self.without)
 
 
 class Inputs:
@@ -131,7 +107,7 @@ def suite_groups() -> list[Group]:
         Group("pool", (pool,)),
         Group("proofs", (proofs,)),
         Group("specs", (specs,)),
-        Group("tools", facts=tuple(_versions())),
+        Group("tools", facts=tuple(installed())),
     ]
 
 
@@ -140,11 +116,6 @@ def _package(name: str) -> Path:
     assert spec is not None
     where = list(spec.submodule_search_locations or ())
     return Path(where[0]).resolve()
-
-
-def _versions() -> Iterator[str]:
-    yield f"python {platform.python_version()} {platform.machine()} {sys.implementation.name}"
-    yield from sorted(f"{dist.metadata['Name']} {dist.version}" for dist in distributions())
 
 
 def _digest(file: Path) -> str:
@@ -166,22 +137,3 @@ def _told(file: Path, roots: Sequence[Path]) -> str:
         if file.is_relative_to(root):
             return f"{at}:{file.relative_to(root).as_posix()}"
     return str(file)
-
-
-def _known_to_git(folder: Path) -> list[Path] | None:
-    """The files below a folder that git does not ignore; None if it cannot tell."""
-    listed = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return None if listed is None else [folder / name for name in listed.split("\0") if name]
-
-
-def git(folder: Path, *args: str) -> str | None:
-    """What git says; None if there is no git, no repository, or an error."""
-    try:
-        said = subprocess.run(["git", *args], cwd=folder, capture_output=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return said.stdout.decode(errors="surrogateescape") if said.returncode == 0 else None
-
-
-def _is_environment(root: Path, name: str) -> bool:
-    return (root / name / "pyvenv.cfg").exists()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from slotcheck.checks.gate.inputs import Group, Inputs, suite_groups
 from slotcheck.checks.gate.piece import Piece
 from slotcheck.checks.gate.project import Port, Project
+from slotcheck.checks.gate.versions import programs, sources_of
 
 __all__ = ["DEEP", "DEFAULT", "LANES", "QUICK", "inputs_of", "pieces_of"]
 
@@ -60,12 +61,14 @@ def pieces_of(lane: str, project: Project) -> list[Piece]:
 def inputs_of(project: Project) -> Inputs:
     """All that the pieces may depend on."""
     groups = suite_groups()
-    ours = [root for group in groups for root in group.roots]
     if not project.ours:
-        # What a user's class imports is not known, so anything in its folder may matter.
-        groups.append(Group("subject", (project.folder,), without=tuple(ours), by_git=True))
+        # What a user's class imports is not known, so anything that is edited may matter.
+        subjects = [project.subject, *([] if project.asyncio is None else [project.asyncio])]
+        roots = (project.folder, *sources_of(subjects, project.folder))
+        suite = tuple(root for group in groups for root in group.roots)
+        groups.append(Group("subject", roots, without=suite, by_git=True))
     for port in project.ports:
-        groups.append(Group(f"port:{port.name}", (port.folder,), by_git=True))
+        groups.append(Group(f"port:{port.name}", (port.folder,), tuple(programs(port.programs())), by_git=True))
     return Inputs(groups)
 
 

@@ -43,6 +43,11 @@ class Port:
     build: tuple[tuple[str, ...], ...] = ()
     folder: Path = Path()
 
+    def programs(self) -> list[str]:
+        """The programs that build and run it, "python" (the Python that runs the gate) and its own files aside."""
+        named = dict.fromkeys(program for program, *_ in (*self.build, self.command))
+        return [name for name in named if name != "python" and ("/" not in name or Path(name).is_absolute())]
+
     def absent(self) -> str | None:
         """Why it cannot be run here; None if it can."""
         # What a build makes is not there yet.

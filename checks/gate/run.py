@@ -111,11 +111,15 @@ class Runner:
         result = _result(piece, Source.RUN, ended) if isinstance(ended, Kept) else ended
         if self.stop.is_set() and result.verdict is Verdict.UNDETERMINED:
             return PieceResult(piece, Source.NOT_REACHED)
-        if isinstance(ended, Kept) and self.store is not None and result.verdict is Verdict.HOLDS:
-            # What was edited meanwhile may or may not have been what ran.
-            if self.inputs.read_again().key(piece.command, piece.needs) == key:
-                self.store.put(piece.kept_as, key, ended)
+        if self.store is None or not isinstance(ended, Kept) or result.verdict is not Verdict.HOLDS:
+            return result
+        if self._still(piece, key):
+            self.store.put(piece.kept_as, key, ended)
         return result
+
+    def _still(self, piece: Piece, key: str) -> bool:
+        """Whether its inputs are what they were: what was edited meanwhile may or may not be what ran."""
+        return self.inputs.read_again().key(piece.command, piece.needs) == key
 
     def _run(self, piece: Piece) -> Kept | PieceResult:
         """Build if need be, run, and read what it printed."""
