@@ -53,6 +53,21 @@ _TEETH = (
 )
 
 
+#: What the deep lane says of this project besides: name, what it answers, command, seconds.
+_OURS = (
+    (
+        "asyncio:permit",
+        "builds on asyncio, every task cancelled before every callback",
+        "asyncio --subject slotlending.aio_permit:Pool --runs 3 --odd-runs 2 --pairs-runs 1 --no-trees".split(),
+        15.0,
+    ),
+    ("compare", "each scenario does under each design what is expected", ["compare"], 60.0),
+    ("orders", "each order on the posts' workloads, beside their figures", ["compare", "--orders"], 20.0),
+    ("relend", "what relend gains, and where it has nothing to gain", ["compare", "--relend"], 5.0),
+    ("fairness", "the worst number of slots to others before a waiting job gets one", ["fairness"], 5.0),
+)
+
+
 def pieces_of(lane: str, project: Project) -> list[Piece]:
     """The pieces of a lane for a project, in the order in which they run: the likeliest to fail first."""
     return list({QUICK: _quick, DEFAULT: _default, DEEP: _deep}[lane](project))
@@ -91,22 +106,18 @@ def _deep(project: Project) -> Iterator[Piece]:
     yield _check(project, (), runs=6, permit_runs=4, expected=600, limit=_FOREVER)
     yield _mutants((), expected=60)
     yield from _asyncio(project, (), expected=120, limit=_FOREVER)
-    yield _tlc(("--deep",), expected=300, limit=_FOREVER)
-    yield _prove(("--deep",), expected=300, limit=_FOREVER)
-    yield Piece(
-        "compare",
-        "the designs, and each scenario under each rule, do what they are expected to",
-        ("compare", *_JSON),
-        ("suite", "pool", "tools"),
-        expected=30,
-        limit=_FOREVER,
-    )
+    yield _tlc(("--deep",), expected=600, limit=_FOREVER)
+    yield _prove(("--deep",), expected=120, limit=_FOREVER)
+    if project.ours:
+        for name, about, command, expected in _OURS:
+            yield Piece(name, about, (*command, *_JSON), ("suite", "pool", "tools"), _FOREVER, expected)
     for port in project.ports:
         yield _port(
             port,
             ("vectors", "edges", "random"),
-            "the vectors, every edge, random histories",
-            expected=60,
+            "the vectors, every edge of the trees of up to 6 runs, random histories",
+            more=("--runs", "6"),
+            expected=240,
             limit=_FOREVER,
         )
 
@@ -168,7 +179,15 @@ def _prove(how: Sequence[str], *, expected: float, limit: float = Piece.limit) -
     return Piece("prove", about, ("prove", *how, *_JSON), ("suite", "pool", "proofs", "tools"), limit, expected)
 
 
-def _port(port: Port, levels: Sequence[str], told: str, *, expected: float, limit: float = Piece.limit) -> Piece:
+def _port(
+    port: Port,
+    levels: Sequence[str],
+    told: str,
+    *,
+    more: Sequence[str] = (),
+    expected: float,
+    limit: float = Piece.limit,
+) -> Piece:
     asked = [word for level in levels for word in ("--level", level)]
     # "python" is the Python that runs the gate: another one may lack what the port imports.
     program, *rest = port.command
@@ -176,7 +195,7 @@ def _port(port: Port, levels: Sequence[str], told: str, *, expected: float, limi
     return Piece(
         f"port:{port.name}",
         f"the port {port.name}: {told}",
-        ("port", *asked, *_JSON, "--", *command),
+        ("port", *asked, *more, *_JSON, "--", *command),
         ("suite", "pool", "tools", f"port:{port.name}"),
         limit,
         expected,
