@@ -58,13 +58,13 @@ _OURS = (
     (
         "asyncio:permit",
         "builds on asyncio, every task cancelled before every callback",
-        "asyncio --subject slotlending.aio_permit:Pool --runs 3 --odd-runs 2 --pairs-runs 1 --no-trees".split(),
+        "asyncio --subject slotlending.aio_permit:Pool --runs 3 --odd-runs 2 --pairs-runs 1 --no-trees",
         15.0,
     ),
-    ("compare", "each scenario does under each design what is expected", ["compare"], 60.0),
-    ("orders", "each order on the posts' workloads, beside their figures", ["compare", "--orders"], 20.0),
-    ("relend", "what relend gains, and where it has nothing to gain", ["compare", "--relend"], 5.0),
-    ("fairness", "the worst number of slots to others before a waiting job gets one", ["fairness"], 5.0),
+    ("compare", "each scenario does under each design what is expected", "compare", 60.0),
+    ("orders", "each order on the posts' workloads, beside their figures", "compare --orders", 20.0),
+    ("relend", "what relend gains, and where it has nothing to gain", "compare --relend", 5.0),
+    ("fairness", "the worst number of slots to others before a waiting job gets one", "fairness", 5.0),
 )
 
 
@@ -110,7 +110,7 @@ def _deep(project: Project) -> Iterator[Piece]:
     yield _prove(("--deep",), expected=120, limit=_FOREVER)
     if project.ours:
         for name, about, command, expected in _OURS:
-            yield Piece(name, about, (*command, *_JSON), ("suite", "pool", "tools"), _FOREVER, expected)
+            yield Piece(name, about, (*command.split(), *_JSON), ("suite", "pool", "tools"), _FOREVER, expected)
     for port in project.ports:
         yield _port(
             port,
