@@ -112,7 +112,9 @@ def gate_command(
     if changed_since is not None and changes is None:
         click.echo(f"slotcheck: git cannot tell what changed since {changed_since}, so all is run", err=True)
     started = time.monotonic()
-    gate = GateReport(lane, project.subject, since=changed_since)
+    gate = GateReport(lane, project.subject, since=changed_since, folder=folder)
+    if changes is not None:
+        gate.changed = changes.lines
     store = None if no_cache else Store(folder / cache)
     stop = Event()
     expected = {piece.name: (store and store.seconds(piece.kept_as)) or piece.expected for piece in pieces}
@@ -137,7 +139,7 @@ def gate_command(
     if compared is not None:
         gate.changes = against_base(compared, gate.results, timed=not no_timing)
     seconds = None if no_timing else time.monotonic() - started
-    _write(gate, seconds, folder, changes, junit=junit, sarif=sarif, summary=summary, report=report)
+    _write(gate, seconds, junit=junit, sarif=sarif, summary=summary, report=report)
     if form == "json":
         click.echo(json.dumps(gate_as_json(gate, seconds), indent=1))
     else:
@@ -211,8 +213,6 @@ def _skips(
 def _write(
     gate: GateReport,
     seconds: float | None,
-    folder: Path,
-    changes: Changes | None,
     *,
     junit: Path | None,
     sarif: Path | None,
@@ -228,8 +228,7 @@ def _write(
         if sarif is not None:
             from slotcheck.checks.gate.sarif import gate_as_sarif
 
-            log = gate_as_sarif(gate, folder, None if changes is None else changes.lines)
-            sarif.write_text(json.dumps(log, indent=1) + "\n")
+            sarif.write_text(json.dumps(gate_as_sarif(gate), indent=1) + "\n")
         if summary is not None:
             with summary.open("a", encoding="utf-8") as file:  # a step's summary may have parts by others
                 file.write(gate_as_markdown(gate, seconds))

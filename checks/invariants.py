@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from slotcheck.checks.facts import BrokenChainError, Facts
+from slotcheck.checks.wording import wait
 from slotcheck.pymodel.rules import Run, order
 from slotcheck.pymodel.rules.state import Draft
 from slotcheck.pymodel.scenario import Scenario
@@ -114,7 +115,7 @@ def _no_slot_leak(facts: Facts) -> str | None:
 def _no_lost_wake_up(facts: Facts) -> str | None:
     state = facts.state
     if state.waiting and state.taken < state.cap and _can_be_served(Draft(state)):
-        return f"{', '.join(state.waiting)} wait, but only {state.taken} of {state.cap} slots are taken"
+        return f"{wait(state.waiting)}, but only {state.taken} of {state.cap} slots are taken"
     for name in state.waiting:
         run = facts.runs.get(name)
         parent = None if run is None or run.parent is None else facts.runs.get(run.parent)

@@ -10,6 +10,7 @@ from slotcheck.checks.invariants import CALLS, STATES, Situation
 from slotcheck.checks.ledger import Ledger
 from slotcheck.checks.permit_invariants import OF_PERMIT_CALLS, OF_PERMIT_VIEWS, OF_RUNS, PermitFacts, RunsNow
 from slotcheck.checks.witnesses import ALL_WITNESSES, GRANT_CANCELLED, OF_STATES
+from slotcheck.checks.wording import have_not_ended
 from slotcheck.pymodel.bodies import ENDED, RESUMED
 from slotcheck.pymodel.explore import Result
 from slotcheck.pymodel.system import Property
@@ -119,9 +120,9 @@ class Judge:
         if found is None:
             return None
         told = "; ".join(found.told) or "nothing tells why"
-        unfinished = ", ".join(self.workload.bodies.unfinished(state))
         if found.promised:
-            message = f"nothing goes on, and {unfinished} have not ended: {told}"
+            unfinished = have_not_ended(self.workload.bodies.unfinished(state))
+            message = f"nothing goes on, and {unfinished}: {told}"
             return {self._deadlock: message, "AllFinish": message}
         self.diagnoses.setdefault(found.name, found)
         self._diagnosed += 1

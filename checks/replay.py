@@ -32,6 +32,7 @@ from slotcheck.checks.permit_subject import seen
 from slotcheck.checks.player import Player
 from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Step, Trace, call_event, made_call, plain_view, seen_of
+from slotcheck.checks.wording import have_not_ended, wait
 from slotcheck.pymodel.explore import Verdict
 from slotcheck.pymodel.rules import BuildPermit, PermitState, Refusal, Rule
 from slotcheck.pymodel.subject import Call, Reply
@@ -360,7 +361,7 @@ def _kept_from_the_most(trace: Trace, cast: Cast, here: Seen) -> str | None:
     over = [run for run, now in cast.progress.items() if now == "ended"]
     if cast.resizes or over or not asked <= on_paths or not here.waiting:
         return None
-    return f"{', '.join(here.waiting)} wait, though all that have asked are on the {trace.cap} longest paths"
+    return f"{wait(here.waiting)}, though all that have asked are on the {trace.cap} longest paths"
 
 
 def _nothing_goes_on(cast: Cast, here: Seen, *, promised: bool) -> str | None:
@@ -373,4 +374,4 @@ def _nothing_goes_on(cast: Cast, here: Seen, *, promised: bool) -> str | None:
         for run, them in waits.items()
         for kind, _, enders in them
     )
-    return f"nothing goes on, and {', '.join(unfinished)} have not ended" if below == promised else None
+    return f"nothing goes on, and {have_not_ended(unfinished)}" if below == promised else None

@@ -43,9 +43,9 @@ def mutants_as_json(caught: Sequence[Caught], verdict: Verdict) -> dict[str, Any
         "covered": {"mutants": len(caught), "caught": sum(one.caught for one in caught)},
         "violations": [
             {
-                "scenario": None,
-                "invariant": one.caught_by,
-                "message": f"{one.name} survived ({one.mistake}): {one.message}",
+                "scenario": one.name,
+                "invariant": "Caught",
+                "message": f"{one.mistake}: {one.caught_by} is to catch it: {one.message}",
                 "trace": None,
             }
             for one in caught

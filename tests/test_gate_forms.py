@@ -49,7 +49,7 @@ def report(folder: Path, message: str = "taken is 1") -> GateReport:
     red = result("check", Verdict.VIOLATED, violations=[violation(folder, message)], parts=parts)
     unknown = result("tlc", Verdict.UNDETERMINED)
     unknown.why = [f"no Java: {message}"]
-    made = GateReport("default", f"my:{message}", [red, result("prove", Verdict.HOLDS), unknown])
+    made = GateReport("default", f"my:{message}", [red, result("prove", Verdict.HOLDS), unknown], folder=folder)
     made.results += [result("mutants", None, Source.SKIPPED), result("port:go", None, Source.NOT_REACHED)]
     made.pinned = [Difference("prove", "obligations", 5, 4)]
     return made
@@ -91,8 +91,8 @@ def test_junit_counts_and_has_only_the_attributes_of_its_schema(tmp_path: Path) 
 # -- SARIF -------------------------------------------------------------------------------------------------------
 
 
-def sarif(made: GateReport, folder: Path, changed: dict[str, set[int]] | None = None) -> dict[str, Any]:
-    log = gate_as_sarif(made, folder, changed)
+def sarif(made: GateReport) -> dict[str, Any]:
+    log = gate_as_sarif(made)
     Sarif.model_validate(log)
     json.dumps(log).encode()
     run: dict[str, Any] = log["runs"][0]
@@ -100,7 +100,7 @@ def sarif(made: GateReport, folder: Path, changed: dict[str, set[int]] | None = 
 
 
 def test_sarif_has_the_trace_as_a_code_flow_that_ends_where_the_bad_step_was_made(tmp_path: Path) -> None:
-    run = sarif(report(tmp_path), tmp_path)
+    run = sarif(report(tmp_path))
     found, pinned, *unknown = run["results"]
     place = found["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "my.py", "uriBaseId": "PROJECT"}, "region": {"startLine": 7}}
@@ -116,14 +116,17 @@ def test_sarif_has_the_trace_as_a_code_flow_that_ends_where_the_bad_step_was_mad
 
 
 def test_sarif_names_a_line_under_review_if_the_bad_step_ran_one(tmp_path: Path) -> None:
-    found = sarif(report(tmp_path), tmp_path, {"my.py": {8, 30}})["results"][0]
+    made = report(tmp_path)
+    made.changed = {"my.py": {8, 30}}
+    found = sarif(made)["results"][0]
     assert found["locations"][0]["physicalLocation"]["region"] == {"startLine": 8}
+    assert "At <code>my.py:8, in Leaky.&#95;forget</code>." in gate_as_markdown(made, None)
 
 
 def test_sarif_fingerprints_stay_where_lines_move_and_tell_faults_apart(tmp_path: Path) -> None:
     def print_of(change: dict[str, Any]) -> str:
         one = {**violation(tmp_path), **change}
-        run = sarif(GateReport("default", "pool", [result("check", Verdict.VIOLATED, violations=[one])]), tmp_path)
+        run = sarif(GateReport("default", "pool", [result("check", Verdict.VIOLATED, violations=[one])]))
         told: str = run["results"][0]["partialFingerprints"]["slotcheck/v1"]
         return told
 
@@ -134,7 +137,7 @@ def test_sarif_fingerprints_stay_where_lines_move_and_tell_faults_apart(tmp_path
 
 
 def test_sarif_of_a_green_gate_has_no_results(tmp_path: Path) -> None:
-    run = sarif(GateReport("default", "pool", [result("check", Verdict.HOLDS)]), tmp_path)
+    run = sarif(GateReport("default", "pool", [result("check", Verdict.HOLDS)]))
     assert run["results"] == []
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
@@ -149,6 +152,32 @@ def test_the_summary_has_verdict_pieces_trace_and_what_is_unknown(tmp_path: Path
     )
     for line in ("| check | ❌ violated |", "1. ask a", "- prove: obligations: 4, was 5", "- tlc: no Java: taken is 1"):
         assert line in told
+
+
+def test_what_one_trace_breaks_is_told_once_with_the_trace_and_its_place(tmp_path: Path) -> None:
+    made = report(tmp_path)
+    one = violation(tmp_path)
+    same = {**one, "invariant": "NoLostWakeUp", "message": "b waits"}
+    elsewhere = {**one, "scenario": "a plain, cap 2"}
+    bare = {"invariant": "Manifest", "scenario": None, "message": None, "trace": None}
+    made.results[0] = result("check", Verdict.VIOLATED, violations=[one, same, elsewhere, bare, bare])
+    told = gate_as_markdown(made, None)
+    assert [line for line in told.splitlines() if line.startswith("###")] == [
+        "### NoSlotLeak and NoLostWakeUp are violated in a cancel, cap 1 (check)",
+        "### NoSlotLeak is violated in a plain, cap 2 (check)",
+        "### Manifest is violated (check)",
+        "### Manifest is violated (check)",
+        "### Not what is pinned",
+        "### Undetermined",
+    ]
+    assert told.count("1. ask a") == 2
+    assert "- taken is 1\n- b waits\n" in told
+    assert told.count("At <code>my.py:7, in Leaky.&#95;forget</code>.") == 2
+    to = console()
+    with to.capture() as printed:
+        to.print(gate_as_text(made, None))
+    assert "check: NoSlotLeak and NoLostWakeUp are violated in a cancel, cap 1\n  taken is 1\n" in printed.get()
+    assert "  2. cancel a\n  at my.py:7, in Leaky._forget\n" in printed.get()
 
 
 @pytest.mark.parametrize("limit", [600, 2_000, 10_000])
@@ -171,7 +200,7 @@ def test_hostile_names_stay_names_in_every_form(tmp_path: Path) -> None:
     made = report(tmp_path, HOSTILE)
     xml = ElementTree.fromstring(gate_as_junit(made, None).encode())
     assert any("</script>" in (element.get("name") or "") for element in xml.iter("testcase"))
-    sarif(made, tmp_path)
+    sarif(made)
     told = gate_as_markdown(made, None)
     told.encode()
     assert "\x1b" not in told

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from slotcheck.checks.gate.base import Difference
@@ -28,6 +29,9 @@ class GateReport:
     since: str | None = None
     #: Why the gate ended before its last piece.
     stopped: str | None = None
+    #: The project's folder, and the lines of its files that are under review: a bad step is told at one of these.
+    folder: Path = Path()
+    changed: Mapping[str, Collection[int]] = field(default_factory=dict)
 
     def of(self, source: Source) -> list[PieceResult]:
         """The results that come from there."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
+from slotcheck.checks.gate.findings import Place, events_of, place_of
 from slotcheck.checks.gate.report import GateReport
 from slotcheck.checks.judge import ALL_INVARIANTS
 
@@ -19,21 +19,14 @@ _TITLES = {
     "Pinned": "every count is the one that is pinned",
     "Undetermined": "every piece comes to a verdict",
     "Manifest": "every configuration comes out as the manifest says",
+    "Caught": "every faulty subject is caught where it is known to be, for the reason that is known",
     "Graphs": "specification, rule and pool have the same states and steps",
 }
 
 
-def gate_as_sarif(
-    report: GateReport, folder: Path, changed: Mapping[str, Collection[int]] | None = None
-) -> dict[str, Any]:
-    """The report as one SARIF log.
-
-    Args:
-        folder: the project's; paths are told relative to it.
-        changed: of each file (a path relative to the folder) the lines that the change under review touches: of the
-            lines that a bad step ran, one of these is told.
-    """
-    results = list(_results(report, folder, changed or {}))
+def gate_as_sarif(report: GateReport) -> dict[str, Any]:
+    """The report as one SARIF log, its paths relative to the project's folder."""
+    results = list(_results(report))
     rules = sorted({result["ruleId"] for result in results})
     return {
         "$schema": _SCHEMA,
@@ -55,7 +48,7 @@ def gate_as_sarif(
                 },
                 "automationDetails": {"id": f"slotcheck/gate/{report.lane}"},
                 "columnKind": "unicodeCodePoints",
-                "originalUriBaseIds": {"PROJECT": {"uri": folder.resolve().as_uri() + "/"}},
+                "originalUriBaseIds": {"PROJECT": {"uri": report.folder.resolve().as_uri() + "/"}},
                 "results": [{**result, "ruleIndex": rules.index(result["ruleId"])} for result in results],
                 "invocations": [
                     {
@@ -70,10 +63,10 @@ def gate_as_sarif(
     }
 
 
-def _results(report: GateReport, folder: Path, changed: Mapping[str, Collection[int]]) -> Iterator[dict[str, Any]]:
+def _results(report: GateReport) -> Iterator[dict[str, Any]]:
     for result in report.judged:
         for violation in result.violations:
-            yield _result(result.piece.name, violation, folder, changed)
+            yield _result(result.piece.name, violation, place_of(violation, report.folder, report.changed))
     for one in report.pinned:
         yield {
             "ruleId": "Pinned",
@@ -90,14 +83,11 @@ def _results(report: GateReport, folder: Path, changed: Mapping[str, Collection[
         }
 
 
-def _result(
-    piece: str, violation: Mapping[str, Any], folder: Path, changed: Mapping[str, Collection[int]]
-) -> dict[str, Any]:
+def _result(piece: str, violation: Mapping[str, Any], place: Place | None) -> dict[str, Any]:
     rule = str(violation.get("invariant"))
     scenario, message = violation.get("scenario"), violation.get("message")
     told = f"{rule} is violated" + (f" in {scenario}" if scenario else "") + (f": {message}" if message else "")
-    trace = violation.get("trace")
-    events = [str(event) for event in trace.get("events", ())] if isinstance(trace, Mapping) else []
+    events = events_of(violation)
     found: dict[str, Any] = {
         "ruleId": rule,
         "level": "error",
@@ -105,34 +95,27 @@ def _result(
         "partialFingerprints": {"slotcheck/v1": _digest(piece, rule, str(scenario), *events)},
         "properties": {"piece": piece},
     }
-    place = _place(trace.get("location") if isinstance(trace, Mapping) else None, folder, changed)
-    if place is not None:
-        found["locations"] = [place]
+    location = None if place is None else _location(place)
+    if location is not None:
+        found["locations"] = [location]
     if events:
         steps: list[dict[str, Any]] = [
             {"location": {"message": {"text": event}}, "executionOrder": at} for at, event in enumerate(events, 1)
         ]
         steps[-1]["importance"] = "essential"
-        if place is not None:
-            steps[-1]["location"] |= {"physicalLocation": place["physicalLocation"]}
+        if location is not None:
+            steps[-1]["location"] |= {"physicalLocation": location["physicalLocation"]}
         found["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
     return found
 
 
-def _place(said: Any, folder: Path, changed: Mapping[str, Collection[int]]) -> dict[str, Any] | None:
-    """Where a bad step was made: of the lines that it ran the last one under review, else where its method begins."""
-    if not isinstance(said, Mapping):
-        return None
-    file, line = Path(str(said["file"])), int(said["line"])
-    where: dict[str, Any] = {"uri": file.as_uri() if file.is_absolute() else file.as_posix()}
-    if file.is_absolute() and file.is_relative_to(folder.resolve()):
-        inside = file.relative_to(folder.resolve()).as_posix()
-        where = {"uri": inside, "uriBaseId": "PROJECT"}
-        under_review = [ran for ran in said.get("lines", ()) if ran in changed.get(inside, ())]
-        line = under_review[-1] if under_review else line
+def _location(place: Place) -> dict[str, Any]:
+    where = {"uri": place.file.as_uri() if place.file.is_absolute() else place.file.as_posix()}
+    if place.inside:
+        where["uriBaseId"] = "PROJECT"
     return {
-        "physicalLocation": {"artifactLocation": where, "region": {"startLine": line}},
-        "logicalLocations": [{"fullyQualifiedName": str(said.get("function", "")), "kind": "function"}],
+        "physicalLocation": {"artifactLocation": where, "region": {"startLine": place.line}},
+        "logicalLocations": [{"fullyQualifiedName": place.function, "kind": "function"}],
     }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from slotcheck.checks.gate.findings import Finding, findings
 from slotcheck.checks.gate.piece import PieceResult, Source
 from slotcheck.checks.gate.report import GateReport, verdict_line
 from slotcheck.pymodel.result import Verdict
@@ -19,7 +19,7 @@ __all__ = ["MARKDOWN_LIMIT", "gate_as_markdown", "gate_as_text", "headline"]
 MARKDOWN_LIMIT = 1_000_000
 
 _STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNDETERMINED: "bold yellow"}
-_MOST_VIOLATIONS = 20  # told in full; the others are in the artefacts
+_MOST_FINDINGS = 20  # told in full; the others are in the artefacts
 _MOST_EVENTS = 60
 
 #: The counts that say most about a piece, by the name that they have in its report, and what to call them.
@@ -57,9 +57,8 @@ def gate_as_text(report: GateReport, seconds: float | None) -> RenderableType:
         source = "cache" if result.source is Source.CACHE else ""
         table.add_row(_text(result.piece.name), told, headline(result), took, source)
     blocks: list[RenderableType] = [_text(f"slotcheck gate: {report.subject}", style="bold"), "", table, ""]
-    for result in report.judged:
-        for violation in result.violations:
-            blocks += [_violation(result.piece.name, violation), ""]
+    for finding in findings(report.judged, report.folder, report.changed):
+        blocks += [_finding(finding), ""]
     for one in report.pinned:
         blocks.append(_text(f"not what is pinned: {one.told}", style="bold red"))
     for one in report.changes:
@@ -74,26 +73,18 @@ def gate_as_text(report: GateReport, seconds: float | None) -> RenderableType:
     return Group(*blocks)
 
 
-def _violation(piece: str, violation: Mapping[str, Any]) -> RenderableType:
-    title = _visible(f"{piece}: {violation.get('invariant')} is violated")
-    lines = [Text.assemble((title, "bold red"), _visible(_where(violation)))]
-    lines += [_text(f"  {line}") for line in _events(violation)]
+def _finding(finding: Finding) -> RenderableType:
+    lines = [_text(f"{finding.piece}: {finding.title}", style="bold red")]
+    lines += [_text(f"  {message}") for message in finding.messages]
+    lines += [_text(f"  {event}", style="dim") for event in _numbered(finding.events)]
+    if finding.place is not None:
+        lines.append(_text(f"  at {finding.place.told}"))
     return Group(*lines)
 
 
-def _where(violation: Mapping[str, Any]) -> str:
-    scenario, message = violation.get("scenario"), violation.get("message")
-    return (f" in {scenario}" if scenario else "") + (f": {message}" if message else "")
-
-
-def _events(violation: Mapping[str, Any]) -> list[str]:
-    """The events of its trace, numbered; the lines of it where it has none (a proof's counterexample)."""
-    trace = violation.get("trace")
-    if isinstance(trace, Mapping):
-        events = [str(event) for event in trace.get("events", ())]
-        width = len(str(len(events)))
-        return [f"{number:>{width}}. {event}" for number, event in enumerate(events, 1)]
-    return [str(line) for line in trace] if isinstance(trace, list) else []
+def _numbered(events: Sequence[str]) -> list[str]:
+    width = len(str(len(events)))
+    return [f"{number:>{width}}. {event}" for number, event in enumerate(events, 1)]
 
 
 # -- Markdown ----------------------------------------------------------------------------------------------------
@@ -120,19 +111,18 @@ def _markdown(report: GateReport, seconds: float | None) -> Iterator[str]:
         took = f"{result.seconds:.1f}" if result.judged and seconds is not None else ""
         yield f"| {_plain(result.piece.name)} | {verdict}{source} | {_plain(headline(result))} | {took} |\n"
     yield "\n"
-    violations = [(result.piece.name, violation) for result in report.judged for violation in result.violations]
-    for piece, violation in violations[:_MOST_VIOLATIONS]:
-        yield f"### {_plain(str(violation.get('invariant')))} is violated ({_plain(piece)})\n\n"
-        yield f"{_plain(_where(violation).strip(' :') or 'no more is known')}\n\n"
-        events = _events(violation)
-        if events:
-            shown = [
-                *events[:_MOST_EVENTS],
-                *([f"... and {len(events) - _MOST_EVENTS:,} more"] * (len(events) > _MOST_EVENTS)),
-            ]
-            yield _fenced(shown)
-    if len(violations) > _MOST_VIOLATIONS:
-        yield f"And {len(violations) - _MOST_VIOLATIONS:,} more violations.\n\n"
+    found = list(findings(report.judged, report.folder, report.changed))
+    for finding in found[:_MOST_FINDINGS]:
+        yield f"### {_plain(finding.title)} ({_plain(finding.piece)})\n\n"
+        yield "".join(f"- {_plain(message)}\n" for message in finding.messages or ["no more is known"]) + "\n"
+        if finding.events:
+            shown = _numbered(finding.events)
+            more = len(shown) - _MOST_EVENTS
+            yield _fenced([*shown[:_MOST_EVENTS], *([f"... and {more:,} more"] * (more > 0))])
+        if finding.place is not None:
+            yield f"At {_code(finding.place.told)}.\n\n"
+    if len(found) > _MOST_FINDINGS:
+        yield f"And {len(found) - _MOST_FINDINGS:,} more.\n\n"
     for title, lines in (
         ("Not what is pinned", [one.told for one in report.pinned]),
         ("Changed since the base", [one.told for one in report.changes]),
@@ -177,6 +167,7 @@ def _plain(text: str) -> str:
         ("*", "&#42;"),
         ("`", "&#96;"),
         ("[", "&#91;"),
+        ("_", "&#95;"),
     ):
         one_line = one_line.replace(sign, safe)
     return one_line
