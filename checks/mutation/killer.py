@@ -13,6 +13,9 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
+import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -50,15 +53,19 @@ class Seen(NamedTuple):
 def main(module: str, tests: str | None = None) -> int:
     """Whether this module, as it is found on the path, is seen to be faulty: 1, or 0."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:
         importlib.import_module(f"slotlending.{module}")
         from slotcheck.checks.mutation.sight import CHECKS  # not before: the suite imports the package itself
+        from slotcheck.checks.subject import SubjectError
     except Exception as error:
         return _tell(Seen(IMPORT, f"{type(error).__name__}: {error}"))
     for check in CHECKS:
         _limit_processor(check.name, check.seconds)
         try:
             what = next(check.run(), None)
+        except SubjectError as error:  # it cannot even be checked
+            what = str(error)
         except Exception as error:
             if not _raised_in_subject(error):
                 raise
@@ -106,6 +113,15 @@ def _is_ours(file: str) -> bool:
     return package is not None and Path(file).parent == Path(package).parent
 
 
+def _end_with(parent: int) -> None:
+    """Whoever started this has ended: so does it, with the tests that it may run."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    if os.getsid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(2)
+
+
 def _limit_processor(check: str, seconds: float) -> None:
     """Processor time and not time on the clock: how busy the machine is must not decide."""
 
@@ -124,4 +140,8 @@ def _tell(seen: Seen) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+        sys.exit(2)

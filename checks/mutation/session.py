@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -27,8 +28,12 @@ __all__ = ["INSTALL", "LEFT_OUT", "MutationError", "Session", "tool_is_missing"]
 
 INSTALL = "pip install 'slotcheck[mutation]'"
 
+_ORDER_OF_NAMES = "core/ReplaceComparisonOperator_(Eq|NotEq)_(Lt|LtE|Gt|GtE)"
+
 #: Kinds of change that say nothing, as patterns of the library's names for them, each with the reason.
 LEFT_OUT: Mapping[str, str] = {
+    _ORDER_OF_NAMES: "one name before another in the alphabet, where phases, tokens and orders are compared: left out "
+    "only there, where a constant in capitals follows",
     "core/ReplaceBinaryOperator_BitOr_.*": "`|` stands in annotations only, which are never evaluated",
     "core/ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)": "identity in place of equality, or the "
     "other way round: of names that are the same strings, and of None, it is no change",
@@ -80,7 +85,7 @@ class Session:
         self._make_copy()
         killer = [sys.executable, "-P", "-m", "slotcheck.checks.mutation.killer", self.module]
         killer += [] if self._tests is None else [str(self._tests)]
-        if not self._database.exists():
+        if not self.begun:
             self._begin(killer)
         command = [sys.executable, "-m", "cosmic_ray.cli", "exec", self._config.name, self._database.name]
         running = subprocess.Popen(
@@ -107,6 +112,11 @@ class Session:
         if running.returncode:
             raise MutationError(f"cosmic-ray ended with exit code {running.returncode}: {said.strip()[-_TAIL:]}")
         progress(*self._counts())
+
+    @property
+    def begun(self) -> bool:
+        """Whether its mutations have been listed."""
+        return self._database.exists()
 
     def mutations(self) -> tuple[list[Mutation], int]:
         """All of them as they stand now, and how many of a kind that says nothing were left out."""
@@ -159,7 +169,22 @@ class Session:
             done = self._call([sys.executable, "-m", *command])
             if done.returncode:
                 raise MutationError(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()[-_TAIL:]}")
+        self._leave_out(fresh)
         fresh.rename(self._database)  # whole, or not there
+
+    def _leave_out(self, database: Path) -> None:
+        """Of the comparisons those of names: the library's filter knows the kind of change only."""
+        from cosmic_ray.work_db import WorkDB, use_db
+        from cosmic_ray.work_item import WorkerOutcome, WorkResult
+
+        lines = (self._copy / "slotlending" / f"{self.module}.py").read_text().splitlines()
+        with use_db(str(database), WorkDB.Mode.open) as work:
+            for item in work.pending_work_items:
+                (made,) = item.mutations
+                line, column = made.end_pos
+                follows = lines[line - 1][column:]
+                if re.fullmatch(_ORDER_OF_NAMES, made.operator_name) and re.match(r" ?[A-Z_]{2,}\b", follows):
+                    work.set_result(item.job_id, WorkResult(WorkerOutcome.SKIPPED, "compares names"))
 
     def _call(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -192,7 +217,7 @@ def _config(target: Path, killer: Sequence[str]) -> str:
         "[cosmic-ray.distributor]",
         'name = "local"',
         "[cosmic-ray.filters.operators-filter]",
-        f"exclude-operators = {json.dumps(list(LEFT_OUT))}",
+        f"exclude-operators = {json.dumps([kind for kind in LEFT_OUT if kind != _ORDER_OF_NAMES])}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -226,7 +251,7 @@ def _change(diff: str) -> tuple[str, str]:
 
 
 def _end(running: subprocess.Popen[str]) -> None:
-    """End it, if need be, with all that it started (the killers are in groups of their own, and end by themselves)."""
+    """End it, if need be. (A killer, in a group of its own, ends once it has.)"""
     if running.poll() is None:
         running.send_signal(signal.SIGINT)
         try:
