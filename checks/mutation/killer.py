@@ -24,7 +24,7 @@ __all__ = ["IMPORT", "MODULES", "UNIT_TESTS", "Seen", "main", "run_tests"]
 
 #: The modules of `slotlending` that decide who gets a slot or a permit, and the tests of this project about each.
 MODULES: dict[str, tuple[str, ...]] = {
-    "pool": ("test_pool", "test_errors", "test_explain", "test_stateful"),
+    "pool": ("test_pool", "test_errors"),
     "order": ("test_order", "test_pool"),
     "other_orders": ("test_other_orders",),
     "permit": ("test_permit", "test_permit_agree", "test_aio_permit"),
@@ -56,11 +56,11 @@ def main(module: str, tests: str | None = None) -> int:
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:
         importlib.import_module(f"slotlending.{module}")
-        from slotcheck.checks.mutation.sight import CHECKS  # not before: the suite imports the package itself
+        from slotcheck.checks.mutation.sight import checks_of  # not before: the suite imports the package itself
         from slotcheck.checks.subject import SubjectError
     except Exception as error:
         return _tell(Seen(IMPORT, f"{type(error).__name__}: {error}"))
-    for check in CHECKS:
+    for check in checks_of(module):
         _limit_processor(check.name, check.seconds)
         try:
             what = next(check.run(), None)
