@@ -39,6 +39,8 @@ LEFT_OUT: Mapping[str, str] = {
     "other way round: of names that are the same strings, and of None, it is no change",
 }
 
+KILLER = (sys.executable, "-P", "-m", "slotcheck.checks.mutation.killer")
+
 _TIMEOUT = 900.0  # seconds for one mutation: the killer's own limits are of processor time, and come first
 _PROGRESS = 2.0  # seconds between two looks at how far it is
 _TAIL = 500  # characters of what a program said that failed
@@ -62,12 +64,21 @@ class Session:
         folder: where sessions are kept, each in a folder of its own.
         tests: the folder of this project's tests; None to let the checks alone decide.
         package: the folder of the package, as it is imported by default.
+        killer: the command that judges the module that it finds on Python's path.
     """
 
-    def __init__(self, module: str, folder: Path, tests: Path | None, package: Path | None = None) -> None:
+    def __init__(
+        self,
+        module: str,
+        folder: Path,
+        tests: Path | None,
+        package: Path | None = None,
+        killer: Sequence[str] = KILLER,
+    ) -> None:
         self.module = module
         self._tests = None if tests is None else tests.resolve()
         self._package = package or _package()
+        self._killer = [*killer, module, *([] if self._tests is None else [str(self._tests)])]
         self._folder = (folder / f"{module}-{self._key()[:16]}").resolve()
         self._copy = self._folder / "copy"
         self._database, self._config = self._folder / "session.sqlite", self._folder / "session.toml"
@@ -83,10 +94,8 @@ class Session:
             MutationError: `cosmic-ray` failed, or the killer does not pass the module as it is.
         """
         self._make_copy()
-        killer = [sys.executable, "-P", "-m", "slotcheck.checks.mutation.killer", self.module]
-        killer += [] if self._tests is None else [str(self._tests)]
         if not self.begun:
-            self._begin(killer)
+            self._begin()
         command = [sys.executable, "-m", "cosmic_ray.cli", "exec", self._config.name, self._database.name]
         running = subprocess.Popen(
             command,
@@ -145,7 +154,7 @@ class Session:
         # What is listed as equivalent is judged when the mutations are read.
         suite = replace(suite, without=(*suite.without, Path(__file__).with_name("equivalent.json")))
         inputs = Inputs([suite, tools, Group("package", (self._package,)), Group("tests", tests)])
-        return inputs.key((self.module, *LEFT_OUT), [*inputs.groups])
+        return inputs.key((*self._killer, *LEFT_OUT), [*inputs.groups])
 
     def _make_copy(self) -> None:
         """A fresh copy of the package: an interrupted run leaves a mutation in its own."""
@@ -153,10 +162,10 @@ class Session:
         self._folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(self._package, self._copy / "slotlending", ignore=shutil.ignore_patterns("__pycache__"))
 
-    def _begin(self, killer: Sequence[str]) -> None:
+    def _begin(self) -> None:
         target = Path("copy") / "slotlending" / f"{self.module}.py"
-        self._config.write_text(_config(target, killer))
-        alive = self._call(killer)
+        self._config.write_text(_config(target, self._killer))
+        alive = self._call(self._killer)
         if alive.returncode or _seen(alive.stdout) != Seen(None):
             said = (alive.stdout + alive.stderr).strip()[-_TAIL:]
             raise MutationError(f"{self.module}.py as it is does not pass: {said}")
