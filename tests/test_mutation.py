@@ -153,7 +153,7 @@ def test_a_faulty_module_is_seen_by_the_cheapest_check_that_can(
 
 
 def test_a_module_that_hangs_is_ended(tmp_path: Path) -> None:
-    code, seen = kill(tmp_path, "pool", "        self._taken += 1\n", "        while True:\n            pass\n")
+    code, seen = kill(tmp_path, "pool", "self._taken += 1", "while True: pass")
     assert (code, seen["by"], seen["hangs"]) == (1, "forests of 2 runs", True)
 
 

@@ -28,12 +28,14 @@ __all__ = ["INSTALL", "LEFT_OUT", "MutationError", "Session", "tool_is_missing"]
 
 INSTALL = "pip install 'slotcheck[mutation]'"
 
+_STAR = "core/ReplaceBinaryOperator_Mul_.*"
 _ORDER_OF_NAMES = "core/ReplaceComparisonOperator_(Eq|NotEq)_(Lt|LtE|Gt|GtE)"
 
 #: Kinds of change that say nothing, as patterns of the library's names for them, each with the reason.
 LEFT_OUT: Mapping[str, str] = {
     _ORDER_OF_NAMES: "one name before another in the alphabet, where phases, tokens and orders are compared: left out "
     "only there, where a constant in capitals follows",
+    _STAR: "the `*` of a signature, which is no product: left out only there",
     "core/ReplaceBinaryOperator_BitOr_.*": "`|` stands in annotations only, which are never evaluated",
     "core/ReplaceComparisonOperator_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)": "identity in place of equality, or the "
     "other way round: of names that are the same strings, and of None, it is no change",
@@ -182,7 +184,7 @@ class Session:
         fresh.rename(self._database)  # whole, or not there
 
     def _leave_out(self, database: Path) -> None:
-        """Of the comparisons those of names: the library's filter knows the kind of change only."""
+        """What says nothing only in some places: the library's filter knows the kind of change only."""
         from cosmic_ray.work_db import WorkDB, use_db
         from cosmic_ray.work_item import WorkerOutcome, WorkResult
 
@@ -192,8 +194,10 @@ class Session:
                 (made,) = item.mutations
                 line, column = made.end_pos
                 follows = lines[line - 1][column:]
-                if re.fullmatch(_ORDER_OF_NAMES, made.operator_name) and re.match(r" ?[A-Z_]{2,}\b", follows):
-                    work.set_result(item.job_id, WorkResult(WorkerOutcome.SKIPPED, "compares names"))
+                names = re.fullmatch(_ORDER_OF_NAMES, made.operator_name) and re.match(r" ?[A-Z_]{2,}\b", follows)
+                signature = re.fullmatch(_STAR, made.operator_name) and follows.startswith(",")
+                if names or signature:
+                    work.set_result(item.job_id, WorkResult(WorkerOutcome.SKIPPED, "says nothing here"))
 
     def _call(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -226,7 +230,7 @@ def _config(target: Path, killer: Sequence[str]) -> str:
         "[cosmic-ray.distributor]",
         'name = "local"',
         "[cosmic-ray.filters.operators-filter]",
-        f"exclude-operators = {json.dumps([kind for kind in LEFT_OUT if kind != _ORDER_OF_NAMES])}",
+        f"exclude-operators = {json.dumps([kind for kind in LEFT_OUT if kind not in (_ORDER_OF_NAMES, _STAR)])}",
     ]
     return "\n".join(lines) + "\n"
 
