@@ -16,18 +16,17 @@ from slotcheck.checks.gate.store import FOLDER
 from slotcheck.checks.mutation.killer import MODULES
 from slotcheck.checks.mutation.report import MutationReport, mutation_as_json, mutation_as_text
 from slotcheck.checks.mutation.session import MutationError, Session, tool_is_missing
+from slotcheck.checks.options import OUT_FOLDER, form_option
 from slotcheck.checks.terminal import console
 
 __all__ = ["mutate_command"]
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("mutate")
 @click.argument("modules", nargs=-1, metavar="[MODULE]...")
 @click.option(
     "--folder",
-    type=_FOLDER,
+    type=OUT_FOLDER,
     default=Path(FOLDER) / "mutation",
     show_default=True,
     help="Where sessions are kept, to go on from.",
@@ -39,7 +38,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--no-tests", is_flag=True, help="Let the checks alone decide.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Modules at a time.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def mutate_command(
     modules: tuple[str, ...], folder: Path, tests: Path | None, no_tests: bool, jobs: int, form: str
 ) -> None:
