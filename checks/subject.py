@@ -189,7 +189,11 @@ class ClassSubject:
 
     def _held(self, pool: Any, snapshot: Any) -> tuple[tuple[tuple[str, ...], int], ...]:
         jobs = {run.job[:depth] for run in snapshot.runs for depth in range(1, len(run.job) + 1)}
-        return tuple([(job, pool.held(job)) for job in sorted(jobs)])
+        held = tuple([(job, pool.held(job)) for job in sorted(jobs)])
+        for job, slots in held:
+            if type(slots) is not int:
+                raise TypeError(f"held({job!r}) is {slots!r}, which is no number of slots")
+        return held
 
 
 def _judge_form(snapshot: Any) -> None:
@@ -207,6 +211,10 @@ def _judge_form(snapshot: Any) -> None:
             raise ValueError(f"snapshot: level of {run.run!r} is {run.level!r}, not an integer >= 1")
         if not isinstance(run.job, tuple):
             raise ValueError(f"snapshot: job of {run.run!r} is {run.job!r}, not a tuple of names")
+    known = {run.run for run in snapshot.runs}
+    for run in snapshot.waiting:
+        if run not in known:
+            raise ValueError(f"snapshot: waiting names {run!r}, which is no run")
 
 
 def _fault(verb: str, args: Sequence[Any], code: str | None, answered: Answered) -> str | None:
