@@ -136,7 +136,6 @@ class Pool:
             raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         if not isinstance(relend, bool):
             raise ValueError(f"relend is True or False, not {relend!r}")
-        order_of(order, tie, JobTree())
         _judge_cap(cap)
         self._set_up(cap, order, tie, relend)
 
@@ -390,8 +389,7 @@ class Pool:
         """R2.3: the run waits in two queues at once."""
         level, parent = 1, None
         if lender is not None:
-            level, parent = lender.level + 1, lender.run
-            self._node(lender)
+            level, parent = lender.level + 1, lender.run  # which lends, so its job is in the tree of jobs
             self._queue_up(parent, run)
         self._runs[run] = _new(RunState, (run, WAITING, NONE, False, level, parent, job))
         self._clock += 1

@@ -28,6 +28,7 @@ _TOLD = {
     "edges": "edges",
     "parts": "parts",
     "caught": "mutants caught",
+    "killed": "mutations killed",
     "configs": "configurations",
     "graphs_equal": "graphs equal",
     "edges_compared": "edges compared",
