@@ -318,14 +318,7 @@ def test_a_job_that_comes_to_eight_busy_ones_takes_as_long_as_is_told(way: dict[
 # -- the tree of jobs ------------------------------------------------------------------------------------------------
 
 
-RESTORED = [
-    FIFO,
-    OLDEST,
-    SERVED,
-    {"order": "round_robin"},
-    {"order": "strict_priority:3,1"},
-    {"order": "fixed_share:2"},
-]
+OTHERS: list[dict[str, Any]] = [{"order": name} for name in ("round_robin", "strict_priority:3,1", "fixed_share:2")]
 
 
 @pytest.mark.parametrize("way", [FIFO, OLDEST, SERVED, *OTHERS], ids=str)
