@@ -71,8 +71,8 @@ Costs: one future for a run that has to wait, none for one that has not. Nothing
 from __future__ import annotations
 
 import logging
-from asyncio import AbstractEventLoop, Future, current_task, get_running_loop
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from asyncio import AbstractEventLoop, Future, TimerHandle, current_task, get_running_loop
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from threading import current_thread, get_ident
 from typing import Any, NamedTuple, cast
 from weakref import ref
@@ -141,7 +141,7 @@ class LongWait(NamedTuple):
     explanation: Explanation
 
     def __str__(self) -> str:
-        return f"{self.run!r} has waited {self.seconds:.3g} s for a slot: {self.explanation}"
+        return f"{self.run!r} has waited {self.seconds:.3g} s for {self.run._wanted}: {self.explanation}"
 
 
 class Statistics(NamedTuple):
@@ -416,8 +416,8 @@ class Pool:
                 )
         if loop is None:
             raise NoRunningLoop(f"{self!r} is called where no event loop runs: call it in a coroutine or a callback")
-        if bound is not None and (self._states or not closed):
-            left = f", which was closed with runs still known ({_some(self._states)})" if closed else ""
+        if bound is not None and ((known := self._known()) or not closed):
+            left = f", which was closed with runs still known ({_some(known)})" if closed else ""
             raise WrongLoop(f"{self!r} belongs to {bound!r}{left}; {loop!r} runs here: make a pool for each loop")
         self._loop, self._thread, self._thread_name = loop, get_ident(), current_thread().name
 
@@ -476,8 +476,7 @@ class Pool:
             around = find(self)
             if around is not None and around._is_of(current_task()):
                 self._asking[run] = around
-            if self._long_wait is not None:
-                timer = loop.call_later(self._long_wait, self._tell_long_wait, run, loop.time())
+            timer = self._long_wait_of(run)
             gone = await waiter
             if gone is not None:
                 raise gone
@@ -491,8 +490,15 @@ class Pool:
             if timer is not None:
                 timer.cancel()
 
+    def _long_wait_of(self, run: Run) -> TimerHandle | None:
+        """Begins now: what is to be cancelled once the run waits no longer; None if nobody wants to know."""
+        if self._long_wait is None:
+            return None
+        loop = cast(AbstractEventLoop, self._loop)
+        return loop.call_later(self._long_wait, self._tell_long_wait, run, loop.time())
+
     def _tell_long_wait(self, run: Run, since: float) -> None:
-        if run.phase == WAITING:  # and was not granted a moment ago
+        if self._waits(run):  # and was not granted a moment ago
             seconds = cast(AbstractEventLoop, self._loop).time() - since
             # What this raises goes to the loop's exception handler, as from any callback.
             self._on_long_wait(LongWait(run, seconds, self.explain()))
@@ -532,6 +538,13 @@ class Pool:
             self._finish(run)
 
     # -- small things --------------------------------------------------------------------------------------------
+
+    def _known(self) -> Collection[Run]:
+        """The runs that are not over."""
+        return self._states
+
+    def _waits(self, run: Run) -> bool:
+        return run.phase == WAITING
 
     def _group_of(self, run: Run) -> Group:
         return Group(self, run=run)

@@ -38,34 +38,37 @@ same step. All calls of the pool go through it. A build is a coroutine of the ca
 
 Wherever it is cancelled it is out of every queue in the same step: before its body is on by `Permits.cancel`, after
 that by `Permits.fail`, as for any error. Builds that a body starts are those of its children, in its own task or in an
-`asyncio.TaskGroup`; they borrow its slot. Whoever awaits a build is told of by `Pool.explain`, so components that mount
-each other are named as the circle that they are.
+`asyncio.TaskGroup`; they borrow its slot. `Pool.explain` knows whoever awaits a build himself, so components that mount
+each other are named as the circle that they are. That a body waits for the tasks of a `TaskGroup` nobody tells
+it, unless it is told: ``with run.waits_for("group", "pages", builds):``.
 """
 
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future, current_task
-from collections.abc import Callable, Coroutine, Hashable, Iterable
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, TypeVarTuple, cast
+from weakref import ref
 
 from slotlending import aio
 from slotlending.aio_run import INNERMOST, Parent, Run, find
 from slotlending.explain import Explanation, Waits
 from slotlending.jobs import Job
-from slotlending.permit import ASKS, WORKS, Lineage, PermitAnswer, Permits, PermitStatistics
+from slotlending.permit import ASKS, WORKS, Lineage, PermitAnswer, Permits, PermitStatistics, Present
 from slotlending.pool import Pool as Core
 from slotlending.pool import Statistics
-from slotlending.snapshot import IN_FLIGHT
+from slotlending.snapshot import IN_FLIGHT, WAITING
 
 __all__ = ["Build", "Pool", "live_parent"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-#: The components whose bodies this context is in, or was made in, each with its pool, from the top down.
-_above: ContextVar[tuple[tuple[Pool, Hashable], ...]] = ContextVar("slotlending.aio_permit.above", default=())
+#: The components whose bodies this context is in, or was made in, each with its pool, from the top down. A chain of
+#: tasks, each made in a body of its own pool, must not keep all those pools.
+_above: ContextVar[tuple[tuple[ref[Pool], Hashable], ...]] = ContextVar("slotlending.aio_permit.above", default=())
 
 
 def live_parent(waiting: Iterable[Run], mounter: Run | None = None) -> Run | None:
@@ -90,6 +93,8 @@ class Build(Run):
 
     __slots__ = ("_component", "_well")
 
+    _wanted = "its permit or a slot"
+
     def __init__(self, pool: Pool, component: Hashable) -> None:
         super().__init__(pool)
         self._component = component
@@ -99,6 +104,13 @@ class Build(Run):
     def component(self) -> Hashable:
         """What it is a run of."""
         return self._component
+
+    @property
+    def phase(self) -> str:
+        """As of any run; "waiting" too while it queues on its permit and has no slot."""
+        if self in self._pool._states:
+            return super().phase
+        return WAITING if self in self._pool._known() else "ended"
 
 
 class _Core:
@@ -147,13 +159,14 @@ class _Core:
 class Pool(aio.Pool):
     """`slotlending.aio.Pool`, whose runs can be builds. Arguments as there."""
 
-    __slots__ = ("_core_with_permits", "_handing", "_permits", "_results")
+    __slots__ = ("_core_with_permits", "_handing", "_permits", "_present", "_results")
 
     def __init__(self, cap: int, **options: Any) -> None:
         super().__init__(cap, **options)
         self._permits = Permits(self._core)
         self._core_with_permits = _Core(self._permits, self._hand)
         self._core = cast(Core, self._core_with_permits)
+        self._present = cast("Mapping[Run, Present]", self._permits._present)  # those not over, only read
         self._handing: dict[Run, Future[None]] = {}
         self._results: dict[Hashable, Any] = {}  # of the bodies whose keys are the memos
 
@@ -209,7 +222,7 @@ class Pool(aio.Pool):
 
     def lineage(self) -> Lineage:
         """The components above what the caller mounts. What mounts later, outside of this, has to be given it."""
-        return tuple([component for pool, component in _above.get() if pool is self])
+        return tuple([component for pool, component in _above.get() if pool() is self])
 
     def permit_statistics(self) -> PermitStatistics:
         """How many runs are present, work under a permit, queue on one, and how many of those sit on a slot."""
@@ -237,6 +250,9 @@ class Pool(aio.Pool):
             return self._core_with_permits.enter(build, build.component, key, lender, job, above)
 
         self._asked(build, name, parent, job, ask=enter)
+        state = self._present[build]
+        build._job = None if state.job == (build,) else state.job
+        build._level = 1 if state.parent is None else cast(Run, state.parent)._level + 1
 
     async def _works(self, run: Build) -> bool:
         """Until the run works (True) or was answered (False). If that is cancelled, the run is over."""
@@ -258,10 +274,20 @@ class Pool(aio.Pool):
     async def _handed(self, run: Build) -> None:
         """Wait until the run is handed its permit."""
         self._handing[run] = cast(AbstractEventLoop, self._loop).create_future()
+        timer = self._long_wait_of(run)
         try:
             await self._handing[run]
         finally:
             del self._handing[run]
+            if timer is not None:
+                timer.cancel()
+
+    def _known(self) -> Collection[Run]:
+        return self._present
+
+    def _waits(self, run: Run) -> bool:
+        waiter = self._handing.get(run)
+        return super()._waits(run) if waiter is None else not waiter.done()
 
     def _hand(self, runs: Iterable[Hashable]) -> None:
         """Wake those who were handed a permit. (One who does not wait makes the call itself, or was cancelled.)"""
@@ -278,8 +304,9 @@ class Pool(aio.Pool):
         if state.job != (run,):
             run._job = state.job
         run._enter(by=current_task())
-        outer = _above.get()
-        above = [(self, one) for one in self._permits.lineage(run)]  # all that it was entered with, and its component
+        outer = [one for one in _above.get() if (pool := one[0]()) is self or (pool is not None and pool._known())]
+        me = ref(self)
+        above = [(me, one) for one in self._permits.lineage(run)]  # all that it was entered with, and its component
         token = _above.set((*outer, *[one for one in above if one not in outer]))
         try:
             result = await fn(*args)

@@ -64,6 +64,8 @@ class Run:
 
     __slots__ = ("_job", "_level", "_name", "_pool", "_reset", "_task", "_waiter")
 
+    _wanted = "a slot"  # what it waits for while it waits
+
     _reset: Token[tuple[Run, ...]] | None  # sets the innermost run back at the end of the block
     # The task that asked, or whose body it is, until its block is over. Weak, or a task that nobody keeps never ended.
     _task: ref[Task[Any]] | None
