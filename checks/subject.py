@@ -322,6 +322,8 @@ def import_class(module_name: str, name: str) -> tuple[Any, Any]:
     Raises:
         SubjectError: there is none; the message says why.
     """
+    if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
+        raise SubjectError(f"{f'{module_name}:{name}'!r} names no subject: use pool, rule:NAME or package.module:Class")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does: users check classes of the folder they stand in

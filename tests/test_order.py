@@ -345,6 +345,19 @@ def walk_beside_restored(live: Pool, rng: random.Random) -> None:
     assert live.snapshot() == restored.snapshot()
 
 
+@pytest.mark.parametrize("way", [OLDEST, SERVED, *OTHERS], ids=str)
+def test_nothing_is_kept_of_jobs_that_have_gone(way: dict[str, Any]) -> None:
+    pool = Pool(1, **way)
+    for job in "abc":
+        for run in range(3):
+            pool.ask(f"{job}{run}", None, (job,))
+    while runs := [run for run in pool.snapshot().runs if run.phase == "in_flight"]:
+        pool.finish(runs[0].run)
+    assert pool.statistics().waiting == 0
+    assert pool._order._queues == {}  # type: ignore[attr-defined]
+    assert pool._queues == {}
+
+
 def test_a_job_with_runs_may_have_more_runs_and_siblings() -> None:
     tree = JobTree()
     tree.enter(("app", "x"))

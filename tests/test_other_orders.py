@@ -27,6 +27,15 @@ def test_a_share_is_told_by_its_own_name_only() -> None:
         assert share_of(name) is None
 
 
+def test_a_large_share_is_kept_to_the_last_slot() -> None:
+    pool = Pool(301, order="fixed_share:300")
+    for run in range(301):
+        assert bool(pool.ask(run, None, ("x",)).granted) == (run < 300)
+    assert pool.ask("y").granted
+    assert pool.finish("y").granted == ()  # x has its share
+    assert pool.finish(0).granted == ((300, "pool"),)
+
+
 def test_priorities_may_be_many() -> None:
     names = ",".join(f"job{number}" for number in range(300))
     assert Pool(1, order=f"strict_priority:{names}").snapshot().order.endswith("job299")

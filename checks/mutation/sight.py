@@ -11,8 +11,9 @@ from slotcheck.checks.conformance import refuses_bad_caps
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.generated_permits import permit_scenarios
 from slotcheck.checks.histories import play_histories
+from slotcheck.checks.permit_subject import with_permits
 from slotcheck.checks.scenario import builtin_scenarios
-from slotcheck.checks.subject import AnySubject, ClassSubject, resolve_subject
+from slotcheck.checks.subject import ClassSubject, resolve_subject
 from slotcheck.pymodel.rules import RULES
 from slotcheck.pymodel.scenario import Scenario
 
@@ -43,7 +44,7 @@ class Check(NamedTuple):
     run: Callable[[], Iterator[str]]
 
 
-def _failures(subject: AnySubject, scenarios: Iterable[Scenario]) -> Iterator[str]:
+def _failures(subject: ClassSubject, scenarios: Iterable[Scenario]) -> Iterator[str]:
     for part in parts_of(scenarios):
         yield from (f"{trace.invariant} in {part.name}" for trace in check_part(part, subject).traces)
 
@@ -55,13 +56,9 @@ def _forests(runs: int) -> Iterator[str]:
     yield from _failures(subject, (one for one in generated_scenarios(runs) if runs == 2 or len(one.runs) == runs))
 
 
-def _permits(runs: int) -> Iterator[str]:
-    yield from _failures(_pool(), (one for one in permit_scenarios(runs) if len(one.runs) == runs))
-
-
 def _other_orders() -> Iterator[str]:
     for order, tie in _ORDERS:
-        for seen in _failures(resolve_subject("pool", order=order, tie=tie), generated_scenarios(2)):
+        for seen in _failures(_pool(order, tie), generated_scenarios(2)):
             yield f"{seen}, {order}"
 
 
@@ -69,14 +66,28 @@ def _histories() -> Iterator[str]:
     yield from (f"{trace.invariant} in {trace.scenario}" for trace in play_histories(_pool(), RULES["lend"]).traces)
 
 
+def _permits(runs: int) -> Iterator[str]:
+    yield from _failures(_with_permits(), (one for one in permit_scenarios(runs) if len(one.runs) == runs))
+
+
 def _scenarios(*, permits: bool) -> Iterator[str]:
-    small = (one for one in builtin_scenarios().values() if len(one.runs) <= _MOST_RUNS)
-    yield from _failures(_pool(), (one for one in small if one.permits or not permits))
+    small = [one for one in builtin_scenarios().values() if len(one.runs) <= _MOST_RUNS]
+    yield from _failures(_with_permits(), (one for one in small if one.permits))
+    if not permits:
+        yield from _failures(_pool(), (one for one in small if not one.permits))
 
 
-def _pool() -> ClassSubject:
-    subject = resolve_subject("pool")
+def _pool(order: str | None = None, tie: str | None = None) -> ClassSubject:
+    subject = resolve_subject("pool", order=order, tie=tie)
     assert isinstance(subject, ClassSubject)
+    subject.ours = False  # so that the form of what it says is judged too, as for any class
+    return subject
+
+
+def _with_permits() -> ClassSubject:
+    subject = with_permits(_pool())
+    assert isinstance(subject, ClassSubject)
+    subject.ours = False
     return subject
 
 
