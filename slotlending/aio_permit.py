@@ -37,9 +37,17 @@ same step. All calls of the pool go through it. A build is a coroutine of the ca
                                                                          \\--works--> its body --> finish or fail
 
 Wherever it is cancelled it is out of every queue in the same step: before its body is on by `Permits.cancel`, after
-that by `Permits.fail`, as for any error. Builds that a body starts are those of its children, in its own task or in an
-`asyncio.TaskGroup`; they borrow its slot. Whoever awaits a build is told of by `Pool.explain`, so components that mount
-each other are named as the circle that they are.
+that by `Permits.fail`, as for any error. Builds that a body starts are those of its children, in its own task or in
+others, an `asyncio.TaskGroup` say; they borrow its slot.
+
+`Pool.explain` tells who waits for a slot or a permit, which run awaits a build in its own task, and which group of the
+pool (`Run.group`) waits for its children. So components that mount each other are named as the circle that they are, if
+the bodies await the builds themselves or start them in such a group. That a task waits for others otherwise
+(`asyncio.TaskGroup`, ``gather``, ``await task``) asyncio tells nobody, so circles through that are named only where
+`Run.waits_for` tells of it.
+
+Memory: of a component that nobody builds, the key of its last build and what that returned, until `Pool.forget`; of one
+without a key nothing.
 """
 
 from __future__ import annotations
@@ -49,12 +57,14 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, TypeVarTuple, cast
+from weakref import ref
 
 from slotlending import aio
-from slotlending.aio_run import INNERMOST, Parent, Run, find
+from slotlending.aio_group import judge_function
+from slotlending.aio_run import ENDED, INNERMOST, Parent, Run
 from slotlending.explain import Explanation, Waits
 from slotlending.jobs import Job
-from slotlending.permit import ASKS, WORKS, Lineage, PermitAnswer, Permits, PermitStatistics
+from slotlending.permit import ASKS, WORKS, Lineage, PermitAnswer, Permits, PermitStatistics, Present
 from slotlending.pool import Pool as Core
 from slotlending.pool import Statistics
 from slotlending.snapshot import IN_FLIGHT
@@ -64,8 +74,12 @@ __all__ = ["Build", "Pool", "live_parent"]
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-#: The components whose bodies this context is in, or was made in, each with its pool, from the top down.
-_above: ContextVar[tuple[tuple[Pool, Hashable], ...]] = ContextVar("slotlending.aio_permit.above", default=())
+#: The phase of a build that has entered and not asked for a slot.
+QUEUED = "queued"
+
+#: For each pool the components whose bodies this context is in, or was made in, from the top down. Contexts are copied
+#: from task to task, so a chain of tasks, each begun by the one before, would keep all its pools if this did.
+_above: ContextVar[tuple[tuple[ref[Pool], Lineage], ...]] = ContextVar("slotlending.aio_permit.above", default=())
 
 
 def live_parent(waiting: Iterable[Run], mounter: Run | None = None) -> Run | None:
@@ -99,6 +113,41 @@ class Build(Run):
     def component(self) -> Hashable:
         """What it is a run of."""
         return self._component
+
+    @property
+    def phase(self) -> str:
+        """As for any run; and "queued" while it has not asked for a slot, since another one builds its component."""
+        phase = super().phase
+        return QUEUED if phase == ENDED and self._present() is not None else phase
+
+    @property
+    def parent(self) -> Run | None:
+        """As for any run; of one that has not asked for a slot, the run that it will ask under."""
+        present = self._present()
+        return super().parent if present is None else cast("Run | None", present.parent)
+
+    def _present(self) -> Present | None:
+        return self._permits().state(self)
+
+    def _permits(self) -> Permits:
+        return cast("Pool", self._pool).permits
+
+    def _awaited(self) -> str | None:
+        awaited = super()._awaited()
+        if awaited is None and self._present() is not None and self._permits().holder(self._component) is not self:
+            awaited = f"the permit of {self._component!r}"
+        return awaited
+
+    def _note(self) -> None:
+        """What can be read of it, now and when it has ended."""
+        present = self._present()
+        if present is not None:
+            self._job = None if present.job == (self,) else present.job
+            state = self._pool._states.get(self)
+            if state is not None:
+                self._level = state.level
+            elif present.parent is not None:  # it has not asked yet
+                self._level = self._pool._states[cast(Run, present.parent)].level + 1
 
 
 class _Core:
@@ -145,17 +194,19 @@ class _Core:
 
 
 class Pool(aio.Pool):
-    """`slotlending.aio.Pool`, whose runs can be builds. Arguments as there."""
+    """`slotlending.aio.Pool`, whose runs can be builds. Arguments as there.
+
+    ``long_wait`` is also told of a build that waits for its permit: once a build, from when it entered.
+    """
 
     __slots__ = ("_core_with_permits", "_handing", "_permits", "_results")
 
-    def __init__(self, cap: int, **options: Any) -> None:
-        super().__init__(cap, **options)
-        self._permits = Permits(self._core)
+    def _calls(self, core: Core) -> Core:
+        self._permits = Permits(core)
         self._core_with_permits = _Core(self._permits, self._hand)
-        self._core = cast(Core, self._core_with_permits)
         self._handing: dict[Run, Future[None]] = {}
         self._results: dict[Hashable, Any] = {}  # of the bodies whose keys are the memos
+        return cast(Core, self._core_with_permits)
 
     @property
     def core(self) -> Core:
@@ -195,11 +246,11 @@ class Pool(aio.Pool):
         """
         if component is None:
             raise TypeError("None is no component: a block that needs no permit is `pool.slot()`")
+        judge_function(fn, "build(component, fetch, url)")
         run = Build(self, component)
         self._entered(run, name or str(component), key, parent, job, lineage)
-        around = find(self)
-        if around is not None and around._is_of(current_task()):
-            self._asking[run] = around
+        run._note()
+        self._note_asker(run)
         try:
             if not await self._works(run):
                 return cast(T, self._results[component])
@@ -207,9 +258,19 @@ class Pool(aio.Pool):
         finally:
             self._asking.pop(run, None)
 
+    def forget(self, component: Hashable) -> None:
+        """Forget the memo of a component, and what its last build returned: its next build works.
+
+        See `slotlending.permit.Permits.forget`. Of a component that is not built again, this frees the memory.
+        """
+        if self._loop is not None:  # before the first use anybody may
+            self._check_caller()
+        self._permits.forget(component)
+        self._forget_result(component)
+
     def lineage(self) -> Lineage:
         """The components above what the caller mounts. What mounts later, outside of this, has to be given it."""
-        return tuple([component for pool, component in _above.get() if pool is self])
+        return next((above for pool, above in _above.get() if pool() is self), ())
 
     def permit_statistics(self) -> PermitStatistics:
         """How many runs are present, work under a permit, queue on one, and how many of those sit on a slot."""
@@ -240,12 +301,14 @@ class Pool(aio.Pool):
 
     async def _works(self, run: Build) -> bool:
         """Until the run works (True) or was answered (False). If that is cancelled, the run is over."""
-        core = self._core_with_permits
+        core, timer = self._core_with_permits, None
         try:
             while True:
                 if self._permits.holder(run.component) is not run:
+                    timer = timer or self._long_wait_timer(run)
                     await self._handed(run)
                 answer = core.resume(run)
+                run._note()
                 if answer.granted:
                     self._wake(answer.granted)
                 if answer.came_to != ASKS:
@@ -254,6 +317,9 @@ class Pool(aio.Pool):
             self._cancel(run)
             self._forget_result(run.component)
             raise
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _handed(self, run: Build) -> None:
         """Wait until the run is handed its permit."""
@@ -273,14 +339,11 @@ class Pool(aio.Pool):
     async def _body(
         self, run: Build, key: Hashable | None, fn: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]
     ) -> T:
-        state = self._states[run]
-        run._level = state.level
-        if state.job != (run,):
-            run._job = state.job
         run._enter(by=current_task())
-        outer = _above.get()
-        above = [(self, one) for one in self._permits.lineage(run)]  # all that it was entered with, and its component
-        token = _above.set((*outer, *[one for one in above if one not in outer]))
+        above = self.lineage()
+        above += tuple([one for one in self._permits.lineage(run) if one not in above])  # all that it was entered with
+        others = [(pool, lineage) for pool, lineage in _above.get() if pool() not in (None, self)]
+        token = _above.set((*others, (ref(self), above)))
         try:
             result = await fn(*args)
             run._well = True
@@ -294,6 +357,10 @@ class Pool(aio.Pool):
         if key is not None and self._permits.memo(run.component) == key:
             self._results[run.component] = result
         return result
+
+    def _left(self) -> Iterable[Run]:
+        queued = [run for run in self._permits.present() if run not in self._states]
+        return (*self._states, *cast("list[Run]", queued))
 
     def _forget_result(self, component: Hashable) -> None:
         if self._permits.memo(component) is None:
