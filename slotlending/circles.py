@@ -126,7 +126,7 @@ class _Graph:
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[node])
                 if low[node] == index[node]:
-                    group = []
+                    group: list[_Node] = []
                     while not group or group[-1] != node:
                         group.append(stack.pop())
                     on_stack.difference_update(group)
