@@ -74,7 +74,7 @@ import logging
 from asyncio import AbstractEventLoop, Future, TimerHandle, current_task, get_running_loop
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from threading import current_thread, get_ident
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 from weakref import ref
 
 from slotlending.aio_group import Group
@@ -403,6 +403,9 @@ class Pool:
             f"<aio.Pool{name} {counts.taken} of {counts.cap} taken, {counts.in_flight} in flight, "
             f"{counts.waiting} waiting, {counts.parked} parked>"
         )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} belongs to its loop: it cannot be copied or pickled")
 
     # -- where calls come from -----------------------------------------------------------------------------------
 

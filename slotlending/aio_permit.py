@@ -62,6 +62,7 @@ from weakref import ref
 from slotlending import aio
 from slotlending.aio_group import judge_function
 from slotlending.aio_run import ENDED, INNERMOST, Parent, Run
+from slotlending.errors import ComponentAbove
 from slotlending.explain import Explanation, Waits
 from slotlending.jobs import Job
 from slotlending.permit import ASKS, WORKS, Lineage, PermitAnswer, Permits, PermitStatistics, Present
@@ -69,7 +70,7 @@ from slotlending.pool import Pool as Core
 from slotlending.pool import Statistics
 from slotlending.snapshot import IN_FLIGHT
 
-__all__ = ["Build", "Pool", "live_parent"]
+__all__ = ["QUEUED", "Build", "ComponentAbove", "Pool", "live_parent"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

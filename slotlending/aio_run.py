@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from enum import Enum
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, cast
 from weakref import ref
 
 from slotlending.errors import AlreadyEntered, NotKnown
@@ -167,6 +167,9 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self._name}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} belongs to its pool: it cannot be copied or pickled")
 
     # -- for the port --------------------------------------------------------------------------------------------
 

@@ -91,7 +91,10 @@ class Explanation(NamedTuple):
 
 
 def explain(snapshot: Snapshot, waits: Waits | None) -> Explanation:
-    """See `Pool.explain`. In time proportional to the waits, but for circles (circles.py). ``waits`` may name runs that the pool does not know (they asked for no slot)."""
+    """See `Pool.explain`. ``waits`` may name runs that the pool does not know (they asked for no slot).
+
+    Takes time in proportion to the runs and the waits; more where circles are long and many (circles.py).
+    """
     view = _View(snapshot)
     slot_waits = tuple(view.slot_wait(run) for run in snapshot.waiting)
     others = None if waits is None else tuple((run, wait) for run, them in waits.items() for wait in them)

@@ -351,7 +351,7 @@ class Permits:
         return self._pool
 
     def present(self) -> Iterable[Hashable]:
-        """The runs that have entered and are not over, in that order."""
+        """The runs that have entered and are not over."""
         return self._present.keys()
 
     def state(self, run: Hashable) -> Present | None:
@@ -425,6 +425,10 @@ class Permits:
             if permits._pool.state(state.run) is None:
                 permits._slotless.enter(state.job)
         return permits
+
+    def __reduce__(self) -> tuple[Callable[..., Permits], tuple[PermitSnapshot, Callable[[Snapshot], Pool]]]:
+        """A copy, or what is unpickled, is on a pool of its own, in this state."""
+        return type(self).restore, (self.snapshot(), type(self._pool).restore)
 
     def __repr__(self) -> str:
         counts = self.statistics()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
+import pickle
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
 import pytest
-from aio_shared import run, turns
+from aio_shared import eager, run, turns
 
 from slotcheck.checks.aio_loop import StepLoop
 from slotlending import aio
@@ -301,3 +303,51 @@ def test_what_cannot_be_called_is_refused_before_anything_is_asked() -> None:
         assert pool.permits.statistics().present == 0
 
     run(main())
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_pools_and_runs_of_a_loop_are_not_copied(again: Callable[[Any], Any]) -> None:
+    async def main() -> None:
+        for pool in (aio.Pool(1), Pool(1)):
+            with await pool.ask() as run:
+                for one, of in ((pool, "loop"), (run, "pool")):
+                    with pytest.raises(TypeError, match=f"belongs to its {of}: it cannot be copied or pickled"):
+                        again(one)
+
+    run(main())
+
+
+@eager
+def test_builds_in_eager_tasks_are_what_they_are_in_others() -> None:
+    async def main() -> list[str]:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined,unused-ignore]
+        pool = Pool(1)
+        built: list[str] = []
+
+        async def style() -> str:
+            built.append("style")
+            await asyncio.sleep(0)
+            return "css"
+
+        async def page(name: str) -> str:
+            built.append(name)
+            return f"{name} with {await pool.build('style', style, key='v1')}"
+
+        async with asyncio.TaskGroup() as tasks:
+            pages = [tasks.create_task(pool.build(name, page, name)) for name in ("home", "about")]
+        assert sorted(built) == ["about", "home", "style"]
+        assert pool.permits.statistics() == (0, 0, 0, 0)
+        return [page.result() for page in pages]
+
+    assert run(main()) == ["home with css", "about with css"]
+
+
+def test_a_build_that_times_out_lets_the_next_one_build() -> None:
+    async def main() -> str:
+        pool = Pool(1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await pool.build("S", asyncio.sleep, 5, key="v1")
+        return await pool.build("S", nothing, key="v1")
+
+    assert run(main()) == "nothing"

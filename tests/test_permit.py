@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -295,12 +297,27 @@ def test_a_component_is_forgotten_while_its_runs_are_present() -> None:
     assert permits.resume("third").came_to == ANSWERED
 
 
-def test_present_runs_are_told_in_the_order_in_which_they_entered() -> None:
+def test_present_runs_are_those_that_have_entered_and_are_not_over() -> None:
     permits = Permits(Pool(1))
     for run, component in (("z", "S"), ("a", "S"), ("m", None)):
         permits.enter(run, component)
     permits.resume("z")
-    assert list(permits.present()) == ["z", "a", "m"]
+    permits.cancel("m")
+    assert set(permits.present()) == {"z", "a"}
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda permits: pickle.loads(pickle.dumps(permits))])
+def test_a_copy_is_on_a_pool_of_its_own(again: Any) -> None:
+    permits = Permits(Pool(1))
+    for run in ("a", "b"):
+        permits.enter(run, "S", key=run)
+    before = permits.snapshot()
+    other = again(permits)
+    assert other.snapshot() == before
+    other.resume("a")
+    other.finish("a")
+    assert other.snapshot() != permits.snapshot() == before
+    assert permits.pool.statistics().taken == 1
 
 
 def test_components_and_jobs_are_forgotten_with_their_last_run() -> None:
