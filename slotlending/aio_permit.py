@@ -351,10 +351,7 @@ class Pool(aio.Pool):
         finally:
             with suppress(ValueError):  # the garbage collector ends it in another context
                 _above.reset(token)
-            try:
-                run._leave()
-            finally:
-                self._forget_result(run.component)
+            run._leave()
         if key is not None and self._permits.memo(run.component) == key:
             self._results[run.component] = result
         return result
@@ -362,6 +359,13 @@ class Pool(aio.Pool):
     def _left(self) -> Iterable[Run]:
         queued = [run for run in self._permits.present() if run not in self._states]
         return (*self._states, *cast("list[Run]", queued))
+
+    def _finish(self, run: Run) -> None:
+        try:
+            super()._finish(run)
+        finally:
+            if isinstance(run, Build):
+                self._forget_result(run.component)
 
     def _forget_result(self, component: Hashable) -> None:
         if self._permits.memo(component) is None:

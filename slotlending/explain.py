@@ -86,7 +86,7 @@ class Explanation(NamedTuple):
         if self.other_waits is None:
             lines.append("(waits for slots only: pass what each run waits for to see circles)")
         elif not self.cycles:
-            lines.append("no circle of waits")
+            lines.append("no circle among these waits")
         return "\n".join(lines)
 
 

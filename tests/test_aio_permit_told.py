@@ -7,6 +7,7 @@ import copy
 import gc
 import pickle
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 from weakref import WeakSet
 
@@ -351,3 +352,21 @@ def test_a_build_that_times_out_lets_the_next_one_build() -> None:
         return await pool.build("S", nothing, key="v1")
 
     assert run(main()) == "nothing"
+
+
+def test_a_build_that_another_thread_drops_leaves_no_result() -> None:
+    """As the garbage collector may: the loop is asked to end it, and then forgets what its last build returned."""
+
+    async def main() -> None:
+        pool = Pool(1)
+        await pool.build("S", nothing, key="v1")
+        build = pool.build("S", until, asyncio.Event(), key="v2")
+        build.send(None)
+        thread = Thread(target=build.close)
+        thread.start()
+        thread.join()  # so that the loop is asked only when that thread is done
+        await turns(1)
+        assert pool.permits.statistics() == (0, 0, 0, 0)
+        assert (pool.permits.memo("S"), dict(pool._results)) == (None, {})
+
+    asyncio.run(main())

@@ -118,7 +118,7 @@ def test_runs_of_any_type_are_told_by_their_repr() -> None:
         "  2.5 waits for the slot of its parent 0, lent to (1, 'x') or a pool slot, held by 0",
         "  0 waits for run 2.5",
         "  (1, 'x') waits for event None",
-        "no circle of waits",
+        "no circle among these waits",
     ]
 
 
@@ -151,7 +151,7 @@ def test_other_waits_are_told_as_they_were_passed_in_runs_unknown_to_the_pool_in
         "  'unknown' waits for lock 'L', held by 'stranger'",
         "  'unknown' waits for event 'go'",
         "  'p' waits for run 'unknown'",
-        "no circle of waits",
+        "no circle among these waits",
     ]
 
 
@@ -159,7 +159,7 @@ def test_no_waits_passed_in_is_not_the_same_as_none_that_exist() -> None:
     pool = pool_of(1, "p")
     assert pool.explain().other_waits is None
     assert pool.explain({}).other_waits == ()
-    assert str(pool.explain({})).endswith("\nno circle of waits")
+    assert str(pool.explain({})).endswith("\nno circle among these waits")
 
 
 # -- circles ---------------------------------------------------------------------------------------------------------
