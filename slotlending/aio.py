@@ -72,9 +72,9 @@ from __future__ import annotations
 
 import logging
 from asyncio import AbstractEventLoop, Future, TimerHandle, current_task, get_running_loop
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from threading import current_thread, get_ident
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 from weakref import ref
 
 from slotlending.aio_group import Group
@@ -132,16 +132,18 @@ def current_run(pool: Pool | None = None) -> Run:
 
 
 class LongWait(NamedTuple):
-    """A run has waited for a slot for longer than the pool's ``long_wait``, and still does."""
+    """A run has waited for longer than the pool's ``long_wait``, and still does."""
 
     run: Run
     #: How long it has waited by now, in seconds of the loop's clock.
     seconds: float
     #: Who waits for what at this moment, and who holds that.
     explanation: Explanation
+    #: What for, in words: "a slot"; or for a build (`slotlending.aio_permit`) "the permit of" its component.
+    awaited: str = "a slot"
 
     def __str__(self) -> str:
-        return f"{self.run!r} has waited {self.seconds:.3g} s for {self.run._wanted}: {self.explanation}"
+        return f"{self.run!r} has waited {self.seconds:.3g} s for {self.awaited}: {self.explanation}"
 
 
 class Statistics(NamedTuple):
@@ -241,13 +243,14 @@ class Pool:
         long_wait: float | None = None,
         on_long_wait: Callable[[LongWait], None] | None = None,
     ) -> None:
-        self._core = Core(cap, order=order, tie=tie, relend=relend)
+        core = Core(cap, order=order, tie=tie, relend=relend)
         if long_wait is None:
             if on_long_wait is not None:
                 raise ValueError("on_long_wait needs a long_wait, the seconds after which it is called")
         elif isinstance(long_wait, bool) or not 0 < long_wait < float("inf"):
             raise ValueError(f"long_wait is a positive number of seconds, not {long_wait!r}")
-        self._states = cast("Mapping[Run, RunState]", self._core._runs)  # of the known runs, only read here
+        self._states = cast("Mapping[Run, RunState]", core._runs)  # of the known runs, only read here
+        self._core = self._calls(core)
         self._name = name
         self._long_wait = long_wait
         self._on_long_wait = on_long_wait or _warn
@@ -261,6 +264,10 @@ class Pool:
         self._asking: dict[Run, Run] = {}
         self._ending: dict[Group, None] = {}
         self._told: dict[Run, list[_Told]] = {}
+
+    def _calls(self, core: Core) -> Core:
+        """What is called for every step: the core, or what a port puts in its place."""
+        return core
 
     @property
     def core(self) -> Core:
@@ -397,6 +404,9 @@ class Pool:
             f"{counts.waiting} waiting, {counts.parked} parked>"
         )
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} belongs to its loop: it cannot be copied or pickled")
+
     # -- where calls come from -----------------------------------------------------------------------------------
 
     def _check_caller(self, *, leaving: bool = False) -> None:
@@ -416,10 +426,14 @@ class Pool:
                 )
         if loop is None:
             raise NoRunningLoop(f"{self!r} is called where no event loop runs: call it in a coroutine or a callback")
-        if bound is not None and ((known := self._known()) or not closed):
-            left = f", which was closed with runs still known ({_some(known)})" if closed else ""
+        if bound is not None and (not closed or any(self._left())):
+            left = f", which was closed with runs still known ({_some(self._left())})" if closed else ""
             raise WrongLoop(f"{self!r} belongs to {bound!r}{left}; {loop!r} runs here: make a pool for each loop")
         self._loop, self._thread, self._thread_name = loop, get_ident(), current_thread().name
+
+    def _left(self) -> Iterable[Run]:
+        """The runs that are not over, whom a loop that is closed leaves behind."""
+        return self._states
 
     def _check_reader(self) -> None:
         """Refuse a reader beside the loop's thread, which would see half a step."""
@@ -470,13 +484,10 @@ class Pool:
         """Wait until a run that has asked is admitted. If the wait is cancelled, the run has never been."""
         timer = None
         try:
-            loop = cast(AbstractEventLoop, self._loop)
-            waiter: Future[BaseException | None] = loop.create_future()
+            waiter: Future[BaseException | None] = cast(AbstractEventLoop, self._loop).create_future()
             run._waiter = waiter
-            around = find(self)
-            if around is not None and around._is_of(current_task()):
-                self._asking[run] = around
-            timer = self._long_wait_of(run)
+            self._note_asker(run)
+            timer = self._long_wait_timer(run)
             gone = await waiter
             if gone is not None:
                 raise gone
@@ -490,18 +501,25 @@ class Pool:
             if timer is not None:
                 timer.cancel()
 
-    def _long_wait_of(self, run: Run) -> TimerHandle | None:
-        """Begins now: what is to be cancelled once the run waits no longer; None if nobody wants to know."""
+    def _note_asker(self, run: Run) -> None:
+        """If a run's own task waits for the admission of another one, that is told of, until `_asking` forgets it."""
+        around = find(self)
+        if around is not None and around._is_of(current_task()):
+            self._asking[run] = around
+
+    def _long_wait_timer(self, run: Run) -> TimerHandle | None:
+        """What tells the user of this wait once it is long, to be cancelled at its end; None if nothing shall."""
         if self._long_wait is None:
             return None
         loop = cast(AbstractEventLoop, self._loop)
         return loop.call_later(self._long_wait, self._tell_long_wait, run, loop.time())
 
     def _tell_long_wait(self, run: Run, since: float) -> None:
-        if self._waits(run):  # and was not granted a moment ago
+        awaited = run._awaited()
+        if awaited is not None:  # or it was granted a moment ago
             seconds = cast(AbstractEventLoop, self._loop).time() - since
             # What this raises goes to the loop's exception handler, as from any callback.
-            self._on_long_wait(LongWait(run, seconds, self.explain()))
+            self._on_long_wait(LongWait(run, seconds, self.explain(), awaited))
 
     def _wake(self, granted: tuple[Grant, ...]) -> None:
         """Wake those who were granted a slot. (Those who were relent go on as they are.)"""
@@ -538,13 +556,6 @@ class Pool:
             self._finish(run)
 
     # -- small things --------------------------------------------------------------------------------------------
-
-    def _known(self) -> Collection[Run]:
-        """The runs that are not over."""
-        return self._states
-
-    def _waits(self, run: Run) -> bool:
-        return run.phase == WAITING
 
     def _group_of(self, run: Run) -> Group:
         return Group(self, run=run)

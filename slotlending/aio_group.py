@@ -16,7 +16,7 @@ from slotlending.snapshot import IN_FLIGHT
 if TYPE_CHECKING:
     from slotlending.aio import Pool
 
-__all__ = ["Group"]
+__all__ = ["Group", "judge_function"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -108,15 +108,11 @@ class Group:
 
     def _body(self, fn: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]) -> Coroutine[Any, Any, T]:
         """What a child of this group runs, if the group takes one."""
-        refused = None
         if self._now() != "open":
-            refused = self._refusal()
-        elif not callable(fn):
-            refused = TypeError(f"give a coroutine function and its arguments, as in start(fetch, url), not {fn!r}")
-        if refused is not None:
             if iscoroutine(fn):
                 fn.close()
-            raise refused
+            raise self._refusal()
+        judge_function(fn, "start(fetch, url)")
         body = fn(*args)
         if not iscoroutine(body):
             raise TypeError(f"{fn!r} is no coroutine function: it returned {body!r}")
@@ -225,6 +221,18 @@ async def _asks_itself(group: Group, run: Run, body: Coroutine[Any, Any, T], job
     finally:
         del group._children[run]
         run._leave()
+
+
+def judge_function(fn: object, example: str) -> None:
+    """Refuse what cannot be called, most likely the coroutine that calling it would have made.
+
+    Raises:
+        TypeError: it cannot be called. A coroutine is closed, so that nobody is told it was never awaited.
+    """
+    if not callable(fn):
+        if iscoroutine(fn):
+            fn.close()
+        raise TypeError(f"give a coroutine function and its arguments, as in {example}, not {fn!r}")
 
 
 def _name_of(fn: Callable[..., object]) -> str:

@@ -37,38 +37,50 @@ same step. All calls of the pool go through it. A build is a coroutine of the ca
                                                                          \\--works--> its body --> finish or fail
 
 Wherever it is cancelled it is out of every queue in the same step: before its body is on by `Permits.cancel`, after
-that by `Permits.fail`, as for any error. Builds that a body starts are those of its children, in its own task or in an
-`asyncio.TaskGroup`; they borrow its slot. `Pool.explain` knows whoever awaits a build himself, so components that mount
-each other are named as the circle that they are. That a body waits for the tasks of a `TaskGroup` nobody tells
-it, unless it is told: ``with run.waits_for("group", "pages", builds):``.
+that by `Permits.fail`, as for any error. Builds that a body starts are those of its children, in its own task or in
+others, an `asyncio.TaskGroup` say; they borrow its slot.
+
+`Pool.explain` tells who waits for a slot or a permit, which run awaits a build in its own task, and which group of the
+pool (`Run.group`) waits for its children. So components that mount each other are named as the circle that they are, if
+the bodies await the builds themselves or start them in such a group. That a task waits for others otherwise
+(`asyncio.TaskGroup`, ``gather``, ``await task``) asyncio tells nobody, so circles through that are named only where
+`Run.waits_for` tells of it.
+
+Memory: of a component that nobody builds, the key of its last build and what that returned, until `Pool.forget`; of one
+without a key nothing.
 """
 
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future, current_task
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, TypeVarTuple, cast
 from weakref import ref
 
 from slotlending import aio
-from slotlending.aio_run import INNERMOST, Parent, Run, find
+from slotlending.aio_group import judge_function
+from slotlending.aio_run import ENDED, INNERMOST, Parent, Run
+from slotlending.errors import ComponentAbove
 from slotlending.explain import Explanation, Waits
 from slotlending.jobs import Job
 from slotlending.permit import ASKS, WORKS, Lineage, PermitAnswer, Permits, PermitStatistics, Present
 from slotlending.pool import Pool as Core
 from slotlending.pool import Statistics
-from slotlending.snapshot import IN_FLIGHT, WAITING
+from slotlending.snapshot import IN_FLIGHT
 
-__all__ = ["Build", "Pool", "live_parent"]
+__all__ = ["QUEUED", "Build", "ComponentAbove", "Pool", "live_parent"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-#: The components whose bodies this context is in, or was made in, each with its pool, from the top down. A chain of
-#: tasks, each made in a body of its own pool, must not keep all those pools.
-_above: ContextVar[tuple[tuple[ref[Pool], Hashable], ...]] = ContextVar("slotlending.aio_permit.above", default=())
+#: The phase of a build that has entered and not asked for a slot.
+QUEUED = "queued"
+
+#: For each pool the components whose bodies this context is in, or was made in, from the top down. Contexts are copied
+#: from task to task, so a chain of tasks, each begun by the one before, would keep all its pools if this did.
+_above: ContextVar[tuple[tuple[ref[Pool], Lineage], ...]] = ContextVar("slotlending.aio_permit.above", default=())
 
 
 def live_parent(waiting: Iterable[Run], mounter: Run | None = None) -> Run | None:
@@ -93,8 +105,6 @@ class Build(Run):
 
     __slots__ = ("_component", "_well")
 
-    _wanted = "its permit or a slot"
-
     def __init__(self, pool: Pool, component: Hashable) -> None:
         super().__init__(pool)
         self._component = component
@@ -107,10 +117,38 @@ class Build(Run):
 
     @property
     def phase(self) -> str:
-        """As of any run; "waiting" too while it queues on its permit and has no slot."""
-        if self in self._pool._states:
-            return super().phase
-        return WAITING if self in self._pool._known() else "ended"
+        """As for any run; and "queued" while it has not asked for a slot, since another one builds its component."""
+        phase = super().phase
+        return QUEUED if phase == ENDED and self._present() is not None else phase
+
+    @property
+    def parent(self) -> Run | None:
+        """As for any run; of one that has not asked for a slot, the run that it will ask under."""
+        present = self._present()
+        return super().parent if present is None else cast("Run | None", present.parent)
+
+    def _present(self) -> Present | None:
+        return self._permits().state(self)
+
+    def _permits(self) -> Permits:
+        return cast("Pool", self._pool).permits
+
+    def _awaited(self) -> str | None:
+        awaited = super()._awaited()
+        if awaited is None and self._present() is not None and self._permits().holder(self._component) is not self:
+            awaited = f"the permit of {self._component!r}"
+        return awaited
+
+    def _note(self) -> None:
+        """What can be read of it, now and when it has ended."""
+        present = self._present()
+        if present is not None:
+            self._job = None if present.job == (self,) else present.job
+            state = self._pool._states.get(self)
+            if state is not None:
+                self._level = state.level
+            elif present.parent is not None:  # it has not asked yet
+                self._level = self._pool._states[cast(Run, present.parent)].level + 1
 
 
 class _Core:
@@ -157,18 +195,19 @@ class _Core:
 
 
 class Pool(aio.Pool):
-    """`slotlending.aio.Pool`, whose runs can be builds. Arguments as there."""
+    """`slotlending.aio.Pool`, whose runs can be builds. Arguments as there.
 
-    __slots__ = ("_core_with_permits", "_handing", "_permits", "_present", "_results")
+    ``long_wait`` is also told of a build that waits for its permit: once a build, from when it entered.
+    """
 
-    def __init__(self, cap: int, **options: Any) -> None:
-        super().__init__(cap, **options)
-        self._permits = Permits(self._core)
+    __slots__ = ("_core_with_permits", "_handing", "_permits", "_results")
+
+    def _calls(self, core: Core) -> Core:
+        self._permits = Permits(core)
         self._core_with_permits = _Core(self._permits, self._hand)
-        self._core = cast(Core, self._core_with_permits)
-        self._present = cast("Mapping[Run, Present]", self._permits._present)  # those not over, only read
         self._handing: dict[Run, Future[None]] = {}
         self._results: dict[Hashable, Any] = {}  # of the bodies whose keys are the memos
+        return cast(Core, self._core_with_permits)
 
     @property
     def core(self) -> Core:
@@ -208,11 +247,11 @@ class Pool(aio.Pool):
         """
         if component is None:
             raise TypeError("None is no component: a block that needs no permit is `pool.slot()`")
+        judge_function(fn, "build(component, fetch, url)")
         run = Build(self, component)
         self._entered(run, name or str(component), key, parent, job, lineage)
-        around = find(self)
-        if around is not None and around._is_of(current_task()):
-            self._asking[run] = around
+        run._note()
+        self._note_asker(run)
         try:
             if not await self._works(run):
                 return cast(T, self._results[component])
@@ -220,9 +259,19 @@ class Pool(aio.Pool):
         finally:
             self._asking.pop(run, None)
 
+    def forget(self, component: Hashable) -> None:
+        """Forget the memo of a component, and what its last build returned: its next build works.
+
+        See `slotlending.permit.Permits.forget`. Of a component that is not built again, this frees the memory.
+        """
+        if self._loop is not None:  # before the first use anybody may
+            self._check_caller()
+        self._permits.forget(component)
+        self._forget_result(component)
+
     def lineage(self) -> Lineage:
         """The components above what the caller mounts. What mounts later, outside of this, has to be given it."""
-        return tuple([component for pool, component in _above.get() if pool() is self])
+        return next((above for pool, above in _above.get() if pool() is self), ())
 
     def permit_statistics(self) -> PermitStatistics:
         """How many runs are present, work under a permit, queue on one, and how many of those sit on a slot."""
@@ -250,18 +299,17 @@ class Pool(aio.Pool):
             return self._core_with_permits.enter(build, build.component, key, lender, job, above)
 
         self._asked(build, name, parent, job, ask=enter)
-        state = self._present[build]
-        build._job = None if state.job == (build,) else state.job
-        build._level = 1 if state.parent is None else cast(Run, state.parent)._level + 1
 
     async def _works(self, run: Build) -> bool:
         """Until the run works (True) or was answered (False). If that is cancelled, the run is over."""
-        core = self._core_with_permits
+        core, timer = self._core_with_permits, None
         try:
             while True:
                 if self._permits.holder(run.component) is not run:
+                    timer = timer or self._long_wait_timer(run)
                     await self._handed(run)
                 answer = core.resume(run)
+                run._note()
                 if answer.granted:
                     self._wake(answer.granted)
                 if answer.came_to != ASKS:
@@ -270,24 +318,17 @@ class Pool(aio.Pool):
             self._cancel(run)
             self._forget_result(run.component)
             raise
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _handed(self, run: Build) -> None:
         """Wait until the run is handed its permit."""
         self._handing[run] = cast(AbstractEventLoop, self._loop).create_future()
-        timer = self._long_wait_of(run)
         try:
             await self._handing[run]
         finally:
             del self._handing[run]
-            if timer is not None:
-                timer.cancel()
-
-    def _known(self) -> Collection[Run]:
-        return self._present
-
-    def _waits(self, run: Run) -> bool:
-        waiter = self._handing.get(run)
-        return super()._waits(run) if waiter is None else not waiter.done()
 
     def _hand(self, runs: Iterable[Hashable]) -> None:
         """Wake those who were handed a permit. (One who does not wait makes the call itself, or was cancelled.)"""
@@ -299,28 +340,32 @@ class Pool(aio.Pool):
     async def _body(
         self, run: Build, key: Hashable | None, fn: Callable[[*Ts], Coroutine[Any, Any, T]], args: tuple[*Ts]
     ) -> T:
-        state = self._states[run]
-        run._level = state.level
-        if state.job != (run,):
-            run._job = state.job
         run._enter(by=current_task())
-        outer = [one for one in _above.get() if (pool := one[0]()) is self or (pool is not None and pool._known())]
-        me = ref(self)
-        above = [(me, one) for one in self._permits.lineage(run)]  # all that it was entered with, and its component
-        token = _above.set((*outer, *[one for one in above if one not in outer]))
+        above = self.lineage()
+        above += tuple([one for one in self._permits.lineage(run) if one not in above])  # all that it was entered with
+        others = [(pool, lineage) for pool, lineage in _above.get() if pool() not in (None, self)]
+        token = _above.set((*others, (ref(self), above)))
         try:
             result = await fn(*args)
             run._well = True
         finally:
             with suppress(ValueError):  # the garbage collector ends it in another context
                 _above.reset(token)
-            try:
-                run._leave()
-            finally:
-                self._forget_result(run.component)
+            run._leave()
         if key is not None and self._permits.memo(run.component) == key:
             self._results[run.component] = result
         return result
+
+    def _left(self) -> Iterable[Run]:
+        queued = [run for run in self._permits.present() if run not in self._states]
+        return (*self._states, *cast("list[Run]", queued))
+
+    def _finish(self, run: Run) -> None:
+        try:
+            super()._finish(run)
+        finally:
+            if isinstance(run, Build):
+                self._forget_result(run.component)
 
     def _forget_result(self, component: Hashable) -> None:
         if self._permits.memo(component) is None:

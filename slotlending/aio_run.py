@@ -8,22 +8,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from enum import Enum
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias, cast
 from weakref import ref
 
 from slotlending.errors import AlreadyEntered, NotKnown
 from slotlending.jobs import Job
-from slotlending.snapshot import IN_FLIGHT, NONE
+from slotlending.snapshot import IN_FLIGHT, NONE, WAITING
 
 if TYPE_CHECKING:
     from slotlending.aio import Group, Pool
 
-__all__ = ["INNERMOST", "Parent", "Run", "Slot", "find", "innermost"]
+__all__ = ["ENDED", "INNERMOST", "Parent", "Run", "Slot", "find", "innermost"]
 
 
 class _Default(Enum):
     INNERMOST = "the innermost run"
 
+
+#: The phase of a run that the pool has forgotten.
+ENDED: Final = "ended"
 
 INNERMOST: Final = _Default.INNERMOST
 #: Whose slot a run may borrow: that of a run in flight, nobody's, or by default that of the innermost run of the pool.
@@ -63,8 +66,6 @@ class Run:
     """
 
     __slots__ = ("_job", "_level", "_name", "_pool", "_reset", "_task", "_waiter")
-
-    _wanted = "a slot"  # what it waits for while it waits
 
     _reset: Token[tuple[Run, ...]] | None  # sets the innermost run back at the end of the block
     # The task that asked, or whose body it is, until its block is over. Weak, or a task that nobody keeps never ended.
@@ -108,7 +109,7 @@ class Run:
     def phase(self) -> str:
         """ "waiting", "in_flight", "parked" (finished while its slot was lent), or "ended" when the pool forgot it."""
         state = self._pool._states.get(self)
-        return "ended" if state is None else state.phase
+        return ENDED if state is None else state.phase
 
     @property
     def token(self) -> str:
@@ -167,6 +168,9 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run {self._name}>"
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} belongs to its pool: it cannot be copied or pickled")
+
     # -- for the port --------------------------------------------------------------------------------------------
 
     def _as_parent(self, job: Job | None) -> tuple[Run | None, Job | None]:
@@ -174,6 +178,10 @@ class Run:
         if self.phase == IN_FLIGHT:
             return self, job
         return None, self.job if job is None else job
+
+    def _awaited(self) -> str | None:
+        """What it waits for before it can begin, in words; None if for nothing."""
+        return "a slot" if self.phase == WAITING else None
 
     def _enter(self, by: Task[Any] | None = None) -> None:
         """It is the innermost run from now on, in the task that asked or in the one given."""

@@ -6,12 +6,13 @@ passes in, and only then can a circle be named, since every circle leads through
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from slotlending.circles import Waiting, in_order
+from slotlending.jobs import Job
 from slotlending.other_orders import share_of
-from slotlending.snapshot import IN_FLIGHT, LOAN, PARKED, POOL, Snapshot
+from slotlending.snapshot import IN_FLIGHT, LOAN, PARKED, POOL, RunState, Snapshot
 
 _SHOWN = 8  # of the runs that hold slots, in a sentence for people; the fields have them all
 
@@ -85,12 +86,15 @@ class Explanation(NamedTuple):
         if self.other_waits is None:
             lines.append("(waits for slots only: pass what each run waits for to see circles)")
         elif not self.cycles:
-            lines.append("no circle of waits")
+            lines.append("no circle among these waits")
         return "\n".join(lines)
 
 
 def explain(snapshot: Snapshot, waits: Waits | None) -> Explanation:
-    """See `Pool.explain`. ``waits`` may name runs that the pool does not know (they asked for no slot)."""
+    """See `Pool.explain`. ``waits`` may name runs that the pool does not know (they asked for no slot).
+
+    Takes time in proportion to the runs and the waits; more where circles are long and many (circles.py).
+    """
     view = _View(snapshot)
     slot_waits = tuple(view.slot_wait(run) for run in snapshot.waiting)
     others = None if waits is None else tuple((run, wait) for run, them in waits.items() for wait in them)
@@ -105,35 +109,46 @@ class _View:
         self.snapshot = snapshot
         self.states = {state.run: state for state in snapshot.runs}
         self.borrowers = {state.parent: state.run for state in snapshot.runs if state.token == LOAN}
-        self.heads = [state.run for state in snapshot.runs if state.token == POOL]
-        self.holders = tuple(_in_order(self.tip(run) for run in self.heads)) if snapshot.waiting else ()
         self.share = share_of(snapshot.order)
+        self._tips: dict[Hashable, Hashable] = {}
+        heads = [state for state in snapshot.runs if state.token == POOL] if snapshot.waiting else []
+        self._holders = self._tips_of(heads)
+        self._full: dict[Job, tuple[Hashable, ...]] = {}  # the holders of each job that has its whole share
+        if self.share is not None:
+            of_job: dict[Job, list[RunState]] = {}
+            for head in heads:
+                of_job.setdefault(head.job, []).append(head)
+            self._full = {job: self._tips_of(them) for job, them in of_job.items() if len(them) >= self.share}
+
+    def _tips_of(self, heads: Iterable[RunState]) -> tuple[Hashable, ...]:
+        return tuple(in_order(self.tip(head.run) for head in heads))
 
     def tip(self, run: Hashable) -> Hashable:
         """The run itself, or where it has finished the run in flight that its slot stayed with."""
+        passed = []
         while self.states[run].phase == PARKED:
-            run = self.borrowers[run]
+            if run in self._tips:
+                run = self._tips[run]
+            else:
+                passed.append(run)
+                run = self.borrowers[run]
+        self._tips.update(dict.fromkeys(passed, run))
         return run
 
     def slot_wait(self, run: Hashable) -> SlotWait:
         """What a waiting run waits for."""
-        parent = self.states[run].parent
+        parent, job = self.states[run].parent, self.states[run].job
         if parent is not None and self.states[parent].phase != IN_FLIGHT:
             parent = None
         lent_to = self.tip(self.borrowers[parent]) if parent in self.borrowers else None
-        holders = self.holders
-        if self.share is not None:
-            job = self.states[run].job
-            of_job = [head for head in self.heads if self.states[head].job == job]
-            if len(of_job) >= self.share:  # no other job's slot is of any use to it
-                holders = tuple(_in_order(self.tip(head) for head in of_job))
+        holders = self._full.get(job, self._holders)  # of a job with its share no other job's slot is of any use to it
         return SlotWait(run, parent, lent_to, holders, self.snapshot.taken <= self.snapshot.cap)
 
-    def relends(self) -> frozenset[Hashable]:
+    def relends(self) -> Sequence[Hashable]:
         """The runs whose end makes a lender relend (R13), so that a pool slot comes back."""
         if not self.snapshot.relend:
-            return frozenset()
-        return frozenset(
+            return ()
+        return in_order(
             self.tip(self.borrowers[parent])
             for parent, children in self.snapshot.children
             if self.states[parent].phase == IN_FLIGHT
@@ -143,80 +158,23 @@ class _View:
 
 
 def _cycles(
-    slot_waits: Iterable[SlotWait], others: Iterable[tuple[Hashable, Wait]], relends: frozenset[Hashable]
+    slot_waits: Iterable[SlotWait], others: Iterable[tuple[Hashable, Wait]], relends: Sequence[Hashable]
 ) -> tuple[tuple[Hashable, ...], ...]:
-    """One shortest circle for every group of runs that hold each other up for good.
-
-    Every wait is a set of runs any one of which can end it. A run is stuck if one of its waits has only stuck runs in
-    it (the greatest such set of runs). So a circle is never named where a way out may exist; where runs that can go on
-    would have to end first for a circle to be the only thing left, it is told when they have.
-    """
-    needs: dict[Hashable, list[frozenset[Hashable]]] = {}
+    """The circles of all these waits (circles.py)."""
+    waiting = Waiting()
+    relending = waiting.add_set(relends)
+    sets: dict[int, int] = {}  # by identity: those who wait for the same slots share one tuple of holders
     for wait in slot_waits:
-        ways = relends.union(wait.holders)
-        needs.setdefault(wait.run, []).append(ways if wait.lent_to is None else ways | {wait.lent_to})
+        holders = sets.get(id(wait.holders))
+        if holders is None:
+            holders = sets[id(wait.holders)] = waiting.add_set(wait.holders)
+        if wait.lent_to is None:
+            waiting.add_wait(wait.run, holders, relending)
+        else:
+            waiting.add_wait(wait.run, holders, relending, waiting.add_set((wait.lent_to,)))
     for run, other in others:
-        needs.setdefault(run, []).append(frozenset(other.holders))
-    stuck = set(needs)
-    while True:
-        free = {run for run in stuck if all(not way or way - stuck for way in needs[run])}
-        if not free:
-            break
-        stuck -= free
-    # A stuck run waits for the runs of those of its waits that are blocked for good.
-    edges = {run: _in_order({to for way in needs[run] if way and not way - stuck for to in way}) for run in stuck}
-    cycles: list[tuple[Hashable, ...]] = []
-    told: set[Hashable] = set()
-    for start in _in_order(stuck):
-        if start not in told:
-            group = {run for run in _reachable(start, edges) if start in _reachable(run, edges)}
-            told |= group
-            cycle = _shortest_cycle({run: [to for to in edges[run] if to in group] for run in group})
-            if cycle:
-                cycles.append(cycle)
-    return tuple(cycles)
-
-
-def _shortest_cycle(edges: Mapping[Hashable, list[Hashable]]) -> tuple[Hashable, ...]:
-    """A shortest circle in a group of runs; empty for a run alone that does not wait for itself."""
-    best: tuple[Hashable, ...] = ()
-    for origin in _in_order(edges):
-        back: dict[Hashable, Hashable] = {}
-        queue = deque([origin])
-        while queue and origin not in back:
-            run = queue.popleft()
-            for to in edges[run]:
-                if to not in back:
-                    back[to] = run
-                    queue.append(to)
-        if origin in back:
-            cycle = [back[origin]]
-            while cycle[-1] != origin:
-                cycle.append(back[cycle[-1]])
-            cycle.reverse()
-            if not best or len(cycle) < len(best):
-                best = tuple(cycle)
-    return best
-
-
-def _reachable(start: Hashable, edges: Mapping[Hashable, list[Hashable]]) -> set[Hashable]:
-    seen = {start}
-    stack = [start]
-    while stack:
-        for to in edges[stack.pop()]:
-            if to not in seen:
-                seen.add(to)
-                stack.append(to)
-    return seen
-
-
-def _in_order(runs: Iterable[Hashable]) -> list[Hashable]:
-    """In the order of the ids where they have one, else in that of their written form: the same every time."""
-    runs = list(runs)
-    try:
-        return sorted(runs)  # type: ignore[type-var]
-    except TypeError:
-        return sorted(runs, key=repr)
+        waiting.add_wait(run, waiting.add_set(other.holders))
+    return waiting.circles()
 
 
 def _names(runs: Sequence[Hashable]) -> str:

@@ -42,7 +42,7 @@ leaves everything as it was then. All calls for a pool go through its `Permits`,
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from slotlending.errors import ComponentAbove, NotAdmitted, NotHandedOver, NotKnown, NotWorking, RunKnown
@@ -196,7 +196,7 @@ class Permits:
         'answered'
 
     It is no lock to be awaited: it waits for nothing and wakes nobody. It is no cache either: it keeps keys, not what
-    the bodies made, and one key a component, for as long as it lives.
+    the bodies made, and one key a component, until `forget`.
 
     Args:
         pool: decides about slots; from now on called through this object only.
@@ -331,12 +331,28 @@ class Permits:
         """`slotlending.Pool.resize`."""
         return self._told(self._pool.resize(cap))
 
+    def forget(self, component: Hashable) -> None:
+        """Forget the memo of a component, as if its last body had failed: nothing answers the next run of it.
+
+        Without it a component whose body had a key costs memory for as long as the permits live. What it costs is that
+        work is done again. A body that is on stores its key when it ends well, as always.
+        """
+        of = self._components.get(component)
+        if of is not None:
+            of.memo = None
+            if not of.present:
+                del self._components[component]
+
     # -- what can be seen ----------------------------------------------------------------------------------------
 
     @property
     def pool(self) -> Pool:
         """The pool, to look at."""
         return self._pool
+
+    def present(self) -> Iterable[Hashable]:
+        """The runs that have entered and are not over."""
+        return self._present.keys()
 
     def state(self, run: Hashable) -> Present | None:
         """What is known of a present run; None of any other."""
@@ -409,6 +425,10 @@ class Permits:
             if permits._pool.state(state.run) is None:
                 permits._slotless.enter(state.job)
         return permits
+
+    def __reduce__(self) -> tuple[Callable[..., Permits], tuple[PermitSnapshot, Callable[[Snapshot], Pool]]]:
+        """A copy, or what is unpickled, is on a pool of its own, in this state."""
+        return type(self).restore, (self.snapshot(), type(self._pool).restore)
 
     def __repr__(self) -> str:
         counts = self.statistics()

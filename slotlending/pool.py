@@ -45,7 +45,7 @@ thread or under one lock.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from slotlending.errors import BadCap, NotAdmitted, NotKnown, ParentNotInFlight, RunKnown
@@ -284,6 +284,10 @@ class Pool:
                     pool._queue_up(parent, run)
             pool._order.restore([(run, nodes[runs[run].job]) for run in waiting], lines)
         return pool
+
+    def __reduce__(self) -> tuple[Callable[[Snapshot], Pool], tuple[Snapshot]]:
+        """A copy is a pool of its own in this state (a shallow one would share its insides). Unpickled, too."""
+        return type(self).restore, (self.snapshot(),)
 
     def statistics(self) -> Statistics:
         """Counts at this moment, in constant time."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import aio_shared
 import pytest
 
 from slotcheck.checks.aio_check import Ways, check_program
@@ -430,109 +427,3 @@ def test_a_live_run_asks_under_who_waits_for_it() -> None:
         return [run and run.name for run in seen]
 
     assert run(main) == ["waiter", "mounter", None, None]
-
-
-def test_a_build_that_waits_long_is_told_whether_for_its_permit_or_for_a_slot() -> None:
-    told: list[str] = []
-
-    def note(wait: aio.LongWait) -> None:
-        assert wait.run.phase == "waiting"
-        told.append(str(wait).partition(":")[0])
-
-    async def main() -> None:
-        pool = Pool(2, long_wait=5, on_long_wait=note)
-
-        async def slow() -> None:
-            await asyncio.sleep(20)
-
-        async with asyncio.TaskGroup() as tasks:
-            for component in (
-                "S",
-                "S",
-                "T",
-                "U",
-            ):  # one works, one queues on its permit, one works, one waits for a slot
-                tasks.create_task(pool.build(component, slow))
-
-    aio_shared.run(main())
-    assert told == [f"<Run {name}> has waited 5 s for its permit or a slot" for name in ("S", "U")]
-
-
-def test_a_build_tells_its_phase_its_job_and_its_level_before_its_body_begins() -> None:
-    async def main(pool: Pool) -> list[Any]:
-        seen: list[Any] = []
-
-        def look() -> None:
-            for build in pool.permits.snapshot().present:
-                run = build.run
-                assert isinstance(run, Build)
-                if run.name == "late":
-                    seen.append((run.phase, run.job, run.level))
-
-        async def holds() -> None:
-            await asyncio.sleep(0)
-            look()
-
-        async def outer() -> None:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(pool.build("S", holds))
-                tasks.create_task(pool.build("S", nothing, name="late", job=("app", "late")))
-
-        await pool.build("T", outer, job=("app", "outer"))
-        return seen
-
-    assert run(main, cap=2) == [("waiting", ("app", "late"), 2)]
-    over = Build(Pool(1), "S")
-    assert over.phase == "ended"
-
-
-def test_a_closed_loop_with_a_queued_build_lets_no_other_loop_in() -> None:
-    pool = Pool(1)
-
-    async def for_ever() -> None:
-        await asyncio.get_running_loop().create_future()
-
-    first = asyncio.new_event_loop()
-    tasks = [first.create_task(pool.build("S", for_ever, name=name)) for name in ("works", "queues")]
-    first.run_until_complete(asyncio.sleep(0))
-    first.close()
-
-    async def second() -> None:
-        with pytest.raises(aio.WrongLoop, match=r"closed with runs still known .*queues"):
-            await pool.build("S", nothing)
-
-    asyncio.run(second())
-    for task in tasks:  # or they would warn that they were destroyed while pending
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-        task.get_coro().close()  # type: ignore[union-attr]
-
-
-def test_a_chain_of_tasks_keeps_no_pool_that_it_has_left() -> None:
-    pools: list[weakref.ref[Pool]] = []
-
-    async def link(left: int) -> None:
-        pool = Pool(1)
-        pools.append(weakref.ref(pool))
-        following: list[asyncio.Task[None]] = []
-
-        async def body() -> None:
-            if left:
-                following.append(asyncio.create_task(link(left - 1)))
-
-        await pool.build("S", body)
-        del pool
-        if following:
-            chain.append(following.pop())
-
-    chain: list[asyncio.Task[None]] = []
-
-    async def main() -> None:
-        await link(20)
-        while chain:
-            await chain.pop()
-        gc.collect()
-        alive = sum(pool() is not None for pool in pools)
-        assert len(pools) == 21
-        assert alive <= 2, alive
-
-    asyncio.run(main())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -116,7 +118,7 @@ def test_runs_of_any_type_are_told_by_their_repr() -> None:
         "  2.5 waits for the slot of its parent 0, lent to (1, 'x') or a pool slot, held by 0",
         "  0 waits for run 2.5",
         "  (1, 'x') waits for event None",
-        "no circle of waits",
+        "no circle among these waits",
     ]
 
 
@@ -149,7 +151,7 @@ def test_other_waits_are_told_as_they_were_passed_in_runs_unknown_to_the_pool_in
         "  'unknown' waits for lock 'L', held by 'stranger'",
         "  'unknown' waits for event 'go'",
         "  'p' waits for run 'unknown'",
-        "no circle of waits",
+        "no circle among these waits",
     ]
 
 
@@ -157,7 +159,7 @@ def test_no_waits_passed_in_is_not_the_same_as_none_that_exist() -> None:
     pool = pool_of(1, "p")
     assert pool.explain().other_waits is None
     assert pool.explain({}).other_waits == ()
-    assert str(pool.explain({})).endswith("\nno circle of waits")
+    assert str(pool.explain({})).endswith("\nno circle among these waits")
 
 
 # -- circles ---------------------------------------------------------------------------------------------------------
@@ -360,3 +362,131 @@ def test_a_circle_goes_through_the_run_that_a_parked_borrowers_loan_stayed_with(
     pool = pool_of(1, "p", "c<p", "g<c", "w<p")
     pool.finish("c")
     assert pool.explain({"p": [on("w")], "g": [on("w")]}).cycles == (("g", "w"),)
+
+
+# -- many runs -------------------------------------------------------------------------------------------------------
+
+
+class Counted:
+    """An id that counts how often anybody looks one up."""
+
+    looked_up = 0
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        Counted.looked_up += 1
+        return hash(self.number)
+
+    def __repr__(self) -> str:
+        return f"{self.number:06}"
+
+
+def work_of(explain: Callable[[], Explanation]) -> tuple[Explanation, int]:
+    """Work without a clock: the lines that were run, and the ids that were looked up."""
+    lines = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    Counted.looked_up = 0
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        explanation = explain()
+    finally:
+        sys.settrace(before)
+    return explanation, lines + Counted.looked_up
+
+
+def work(cap: int, waiting: int, *, deadlock: bool, **way: Any) -> int:
+    """What it takes to explain a pool with so many runs waiting."""
+    pool = Pool(cap, **way)
+    ids = [Counted(number) for number in range(cap + waiting)]
+    for run in ids:
+        pool.ask(run, job=("job", run.number % cap))
+    told: dict[Any, list[Wait]] | None = None
+    if deadlock:  # a holder waits for all that wait for its slot, the other holders for that one
+        told = {ids[0]: [on(other) for other in ids[cap:]], **{run: [on(ids[0])] for run in ids[1:cap]}}
+    explanation, done = work_of(lambda: pool.explain(told))
+    assert len(explanation.slot_waits) == waiting
+    assert len(explanation.cycles) == deadlock
+    return done
+
+
+@pytest.mark.parametrize("deadlock", [False, True])
+@pytest.mark.parametrize(
+    "way",
+    [
+        {},
+        {"tie": "oldest"},
+        {"relend": True},
+        *({"order": order} for order in ("fifo", "round_robin", "strict_priority:a", "fixed_share:1")),
+    ],
+    ids=str,
+)
+def test_the_work_grows_as_the_waits_do_and_not_as_their_square(way: dict[str, Any], deadlock: bool) -> None:
+    few, many = work(20, 100, deadlock=deadlock, **way), work(80, 400, deadlock=deadlock, **way)
+    assert many < 5 * few
+
+
+def test_one_long_circle_is_found_in_one_walk() -> None:
+    def work(runs: int) -> int:
+        ids = [Counted(number) for number in range(runs)]
+        ring: dict[Any, list[Wait]] = {run: [on(then)] for run, then in zip(ids, [*ids[1:], ids[0]], strict=True)}
+        explanation, done = work_of(lambda: Pool(1).explain(ring))
+        assert explanation.cycles == (tuple(ids),)
+        return done
+
+    assert work(400) < 5 * work(100)
+
+
+def test_runs_below_one_long_parked_chain_are_explained_in_one_walk() -> None:
+    def work(runs: int) -> int:
+        pool = Pool(1)
+        ids = [Counted(number) for number in range(2 * runs)]
+        for number, run in enumerate(ids[:runs]):
+            pool.ask(run, ids[number - 1] if number else None)
+        for run in ids[runs:]:
+            pool.ask(run, ids[0])
+        for run in ids[1 : runs - 1]:
+            pool.finish(run)
+        explanation, done = work_of(pool.explain)
+        assert {wait.lent_to for wait in explanation.slot_waits} == {ids[runs - 1]}
+        return done
+
+    assert work(400) < 5 * work(100)
+
+
+def test_a_shortest_circle_is_found_behind_longer_ones() -> None:
+    ring = {f"a{number}": [f"a{(number + 1) % 9}"] for number in range(9)}
+    ring["a7"].append("a5")
+    ring["a3"].append("b")
+    ring["b"] = ["c"]
+    ring["c"] = ["b", "a0"]
+    assert circles(ring) == {("b", "c")}
+
+
+@fixed
+@given(st.dictionaries(st.integers(0, 6), st.frozensets(st.integers(0, 6), min_size=1, max_size=3)))
+def test_no_circle_is_shorter_than_the_one_that_is_told(waits: dict[int, frozenset[int]]) -> None:
+    """Against the lengths of all walks, for runs that wait for all of the others named."""
+    told = circles({str(run): [str(to) for to in them] for run, them in waits.items()})
+    stuck = set(waits)
+    while free := {run for run in stuck if not waits[run] & stuck}:
+        stuck -= free
+    paths = {run: {run: 0} for run in stuck}  # by whom a run reaches, in how many waits
+    lengths = dict.fromkeys(stuck, 0)
+    for length in range(1, len(stuck) + 1):
+        for run in stuck:
+            for to in {to for at, steps in paths[run].items() if steps == length - 1 for to in waits[at] & stuck}:
+                if to == run:
+                    lengths[run] = lengths[run] or length
+                paths[run].setdefault(to, length)
+    for cycle in told:
+        group = [run for run in stuck if int(cycle[0]) in paths[run] and run in paths[int(cycle[0])]]
+        assert len(cycle) == min(lengths[run] for run in group if lengths[run])
+    assert bool(told) == bool(stuck)

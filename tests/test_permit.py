@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from slotcheck.pymodel.rules import BuildPermit, Lend, PermitOutcome, Refusal
 from slotlending import Pool, Refused
 from slotlending.explain import Wait
-from slotlending.permit import Permits
+from slotlending.permit import ANSWERED, WORKS, Permits
 
 
 class Both:
@@ -284,3 +286,69 @@ def test_explain_names_who_queues_on_a_permit_and_circles_through_it() -> None:
     assert repr(permits).startswith(
         "<Permits: 4 present, 2 working with a permit, 2 queued, 0 of them with a slot; <Pool"
     )
+
+
+def test_to_forget_a_component_is_what_a_body_that_fails_would_leave() -> None:
+    """So no state comes to be that the rules do not know, and what is checked of permits holds with it, too."""
+    forgotten, failed = Permits(Pool(1)), Permits(Pool(1))
+    for permits in (forgotten, failed):
+        permits.enter("first", "S", key="v1")
+        permits.resume("first")
+        permits.finish("first")
+        assert permits.memo("S") == "v1"
+    forgotten.forget("S")
+    forgotten.forget("T")
+    failed.enter("second", "S", key="v2")
+    failed.resume("second")
+    failed.fail("second")
+    assert forgotten.snapshot() == failed.snapshot() == Permits(Pool(1)).snapshot()
+    assert not forgotten._components
+
+
+def test_a_component_is_forgotten_while_its_runs_are_present() -> None:
+    permits = Permits(Pool(2))
+    permits.enter("first", "S", key="v1")
+    permits.resume("first")
+    permits.finish("first")
+    permits.enter("second", "S", key="v1")
+    permits.enter("third", "S", key="v1")
+    permits.forget("S")
+    assert permits.holder("S") == "second"
+    assert permits.resume("second").came_to == WORKS
+    permits.forget("S")
+    permits.finish("second")
+    assert permits.memo("S") == "v1"
+    assert permits.resume("third").came_to == ANSWERED
+
+
+def test_present_runs_are_those_that_have_entered_and_are_not_over() -> None:
+    permits = Permits(Pool(1))
+    for run, component in (("z", "S"), ("a", "S"), ("m", None)):
+        permits.enter(run, component)
+    permits.resume("z")
+    permits.cancel("m")
+    assert set(permits.present()) == {"z", "a"}
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda permits: pickle.loads(pickle.dumps(permits))])
+def test_a_copy_is_on_a_pool_of_its_own(again: Any) -> None:
+    permits = Permits(Pool(1))
+    for run in ("a", "b"):
+        permits.enter(run, "S", key=run)
+    before = permits.snapshot()
+    other = again(permits)
+    assert other.snapshot() == before
+    other.resume("a")
+    other.finish("a")
+    assert other.snapshot() != permits.snapshot() == before
+    assert permits.pool.statistics().taken == 1
+
+
+def test_components_and_jobs_are_forgotten_with_their_last_run() -> None:
+    permits = Permits(Pool(1))
+    for number in range(100):
+        permits.enter(number, ("component", number), job=("app", number))
+        permits.resume(number)
+        permits.finish(number)
+    assert not permits._components
+    assert not permits.pool._jobs.nodes

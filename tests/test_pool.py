@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 from collections import OrderedDict, deque
@@ -1027,3 +1028,18 @@ def test_200_000_runs_leave_nothing_behind_and_never_more_than_those_known(way: 
     assert pool.statistics() == Statistics(cap=4, taken=0, free=4, waiting=0, in_flight=0, parked=0)
     assert pool.snapshot() == Pool(4, **way).snapshot()
     assert [name for name, size in contents(pool) if size] == []
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda pool: pickle.loads(pickle.dumps(pool))])
+@pytest.mark.parametrize("order", ["fewest_held", "fifo", "fixed_share:2"])
+def test_a_copy_is_a_pool_of_its_own_in_the_same_state(again: Any, order: str) -> None:
+    pool = Pool(2, order=order, relend=True)
+    for run, parent in (("a", None), ("b", "a"), ("c", "a"), ("w", None)):
+        pool.ask(run, parent)
+    before = pool.snapshot()
+    other = again(pool)
+    assert other.snapshot() == before
+    other.finish("b")
+    other.finish("c")
+    assert pool.snapshot() == before
+    assert pool.finish("c").granted == (("w", "pool"),)
