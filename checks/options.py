@@ -65,7 +65,7 @@ class OutFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-class CapType(click.ParamType):
+class CapType(click.ParamType):  # type: ignore[type-arg]  # older ones take none
     """A cap: an integer from 1 to `MOST_CAP`."""
 
     name = "cap"
@@ -86,7 +86,7 @@ class CapType(click.ParamType):
         return cap
 
 
-class Seconds(click.ParamType):
+class Seconds(click.ParamType):  # type: ignore[type-arg]
     """A number of seconds, 0 or more, or more than 0."""
 
     name = "seconds"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cosmic_ray.operators.operator import Example, Operator
-from parso.python.tree import Keyword, search_ancestor
+from cosmic_ray.operators.operator import Example, Operator  # type: ignore[import-untyped]
+from parso.python.tree import Keyword
+from parso.tree import search_ancestor
 
 __all__ = ["DeleteStatement", "Provider"]
 

@@ -131,8 +131,8 @@ class Session:
 
     def mutations(self) -> tuple[list[Mutation], int]:
         """All of them as they stand now, and how many of a kind that says nothing were left out."""
-        from cosmic_ray.work_db import WorkDB, use_db
-        from cosmic_ray.work_item import WorkerOutcome
+        from cosmic_ray.work_db import WorkDB, use_db  # type: ignore[import-untyped]
+        from cosmic_ray.work_item import WorkerOutcome  # type: ignore[import-untyped]
 
         found, left_out = [], 0
         with use_db(str(self._database), WorkDB.Mode.open) as database:
