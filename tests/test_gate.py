@@ -304,6 +304,19 @@ def test_a_count_that_is_not_the_pinned_one_is_not_green() -> None:
     assert gate_as_json(report, None)["violations"][0]["invariant"] == "Pinned"
 
 
+def test_the_readme_shows_what_is_pinned() -> None:
+    pins, readme = pins_of("default"), (Path(__file__).parent.parent / "README.md").read_text()
+    shown = {
+        "check": "{states:,} states, {edges:,} edges, {parts:,} parts",
+        "mutants": "{caught} mutants caught",
+        "tlc": "{configs} configurations, {graphs_equal} graphs equal, {edges_compared:,} edges compared",
+        "prove": "{obligations} obligations, {code_edges:,} edges compared",
+    }
+    for name, words in shown.items():
+        counts = {count.replace(".", "_"): number for count, number in pins[name].items()}
+        assert f"{name:<16} holds    {words.format(**counts)}\n" in readme, name
+
+
 def test_every_pinned_count_is_one_that_a_piece_tells() -> None:
     assert set(pins_of("default")) == {"check", "mutants", "asyncio", "tlc", "prove"}
     for lane in ("quick", "default"):

@@ -104,7 +104,7 @@ def _default(project: Project) -> Iterator[Piece]:
 
 
 def _deep(project: Project) -> Iterator[Piece]:
-    yield _check(project, (), runs=6, permit_runs=4, expected=600, limit=_FOREVER)
+    yield _check(project, (), runs=6, permit_runs=4, expected=300, limit=_FOREVER)
     yield _mutants((), expected=60)
     yield from _asyncio(project, (), expected=120, limit=_FOREVER)
     yield _tlc(("--deep",), expected=600, limit=_FOREVER)
