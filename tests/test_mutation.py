@@ -75,6 +75,7 @@ def test_every_change_is_judged_by_what_the_killer_says(package: Path) -> None:
     ]
     assert outcomes["return a // b"].outcome is Outcome.FAILED
     assert left_out == 0
+    assert (package.parent / "sessions" / ".gitignore").read_text() == "*\n"
 
 
 def test_a_session_that_was_stopped_goes_on_and_one_of_another_package_begins_anew(package: Path) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["FOLDER", "Kept", "Store"]
+__all__ = ["FOLDER", "Kept", "Store", "make_kept_folder"]
 
 #: Where results are kept, in the folder that the gate runs in.
 FOLDER = ".slotcheck"
@@ -29,6 +29,14 @@ class Kept(NamedTuple):
     report: dict[str, Any]
     seconds: float
     memory: int
+
+
+def make_kept_folder(folder: Path) -> None:
+    """A folder for what is kept, which git does not see."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
 
 
 class Store:
@@ -55,10 +63,7 @@ class Store:
 
     def put(self, name: str, key: str, kept: Kept) -> None:
         """Keep a result, in place of an older one."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
+        make_kept_folder(self.folder)
         text = json.dumps({"version": _VERSION, "piece": name, "key": key, **kept._asdict()})
         handle, path = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".json")
         try:

@@ -21,6 +21,7 @@ from pathlib import Path
 from threading import Event
 
 from slotcheck.checks.gate.inputs import Group, Inputs, suite_groups
+from slotcheck.checks.gate.store import make_kept_folder
 from slotcheck.checks.mutation.killer import MODULES, Seen
 from slotcheck.checks.mutation.mutation import Mutation, Outcome
 
@@ -161,7 +162,8 @@ class Session:
     def _make_copy(self) -> None:
         """A fresh copy of the package: an interrupted run leaves a mutation in its own."""
         shutil.rmtree(self._copy, ignore_errors=True)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_kept_folder(self._folder.parent)
+        self._folder.mkdir(exist_ok=True)
         shutil.copytree(self._package, self._copy / "slotlending", ignore=shutil.ignore_patterns("__pycache__"))
 
     def _begin(self) -> None:
