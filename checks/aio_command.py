@@ -16,6 +16,7 @@ from slotcheck.checks.aio_report import aio_as_json, aio_as_text
 from slotcheck.checks.aio_suite import AioSettings, check_port, resolve_port
 from slotcheck.checks.aio_trees import many_tasks
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
+from slotcheck.checks.options import Seconds, form_option, no_timing_option
 from slotcheck.checks.subject import SubjectError
 from slotcheck.checks.terminal import console
 from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_option, write_aio_folder
@@ -64,11 +65,11 @@ _MILLION = 1_000_000
 @click.option("--trees/--no-trees", default=True, show_default=True, help="Run the trees of the post on a real loop.")
 @click.option("--million", is_flag=True, help="Also put a million tasks through one pool and see what memory is left.")
 @traces_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 @click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
-@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
+@click.option("--max-seconds", type=Seconds(), metavar="S", help="Give up after S seconds.")
 def asyncio_command(
     subject: str,
     runs: int,
@@ -92,8 +93,6 @@ def asyncio_command(
     """
     if eager and sys.version_info < (3, 12):
         raise BadInput("--eager: tasks can start eagerly from Python 3.12 on")
-    if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
     chosen = tuple(name for name in FORMS if name in forms) or tuple(FORMS)
     settings = AioSettings(subject, runs, min(odd_runs, runs), min(pairs_runs, runs), chosen, eager)
     if traces is not None:

@@ -8,6 +8,7 @@ import click
 
 from slotcheck.checks.bench import bench
 from slotcheck.checks.command import progress
+from slotcheck.checks.options import form_option
 from slotcheck.checks.tables import bench_as_json, bench_as_text
 from slotcheck.checks.terminal import console
 
@@ -16,7 +17,7 @@ __all__ = ["bench_command"]
 
 @click.command("bench")
 @click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Best of so many.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def bench_command(rounds: int, form: str) -> None:
     """Measure the pool and the explorer, as figures and ratios of one run beside their targets.
 

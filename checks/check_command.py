@@ -16,6 +16,7 @@ from slotcheck.checks.check import BREADTH, DEPTH, WALK, Settings, check, parts_
 from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput, progress
 from slotcheck.checks.generated import generated_scenarios
 from slotcheck.checks.generated_permits import permit_scenarios
+from slotcheck.checks.options import Seconds, cap_option, form_option, no_timing_option, only_with
 from slotcheck.checks.report import as_json, as_text
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, builtin_scenarios, resolve
 from slotcheck.checks.shrink import shrink
@@ -71,10 +72,10 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
     help=f"Generate all forests of up to N runs in which runs need permits (default {DEFAULT_PERMIT_RUNS} or --runs if "
     "that is less, or none if scenarios are named).",
 )
-@click.option("--cap", "caps", type=int, multiple=True, metavar="CAP", help="Only these caps. May be repeated.")
+@cap_option("Only these caps. May be repeated.")
 @click.option("--relend", type=click.Choice(["off", "on", "both"]), help="Only with relend off, on, or both.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 @click.option("--no-symmetry", is_flag=True, help="Do not merge states that differ by an exchange of siblings.")
 @click.option(
     "--search",
@@ -89,7 +90,7 @@ def _subject_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--keep-going", is_flag=True, help="Go on to more runs after a violation (its trace grows no shorter).")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a part beyond N states.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
+@click.option("--max-seconds", type=Seconds(), metavar="S", help="Give up after S seconds.")
 @click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Give up on a part beyond this memory.")
 def check_command(
     scenarios: tuple[str, ...],
@@ -118,11 +119,7 @@ def check_command(
     SCENARIO is the name of one that ships (see `slotcheck scenarios`) or a file. Without any, all that ship and all
     forests of a few runs are checked.
     """
-    if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
-    for cap in caps:
-        if cap < 1:
-            raise BadInput(f"--cap {cap}: a cap is an integer >= 1")
+    only_with("--search walk", search == WALK, "walks", "seed")
     try:
         chosen = resolve(scenarios) if scenarios else list(builtin_scenarios().values())
     except (ScenarioError, UnknownScenarioError) as error:

@@ -20,6 +20,7 @@ _MODULES = {
     "compare": "compare_command",
     "fairness": "fairness_command",
     "gate": "gate_command",
+    "mutate": "mutate_command",
     "mutants": "mutants_command",
     "port": "port_command",
     "prove": "prove_command",

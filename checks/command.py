@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -68,15 +68,21 @@ class Commands(click.Group):
         sys.exit(EXIT_CODES[Verdict.UNDETERMINED])
 
 
+class Tell(Protocol):
+    """Who is told how many are done, and of how many where that was not known at first."""
+
+    def __call__(self, done: int, of: int | None = None) -> None: ...
+
+
 @contextmanager
-def progress(title: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[int, int, int], None]]]:
+def progress(title: str, total: int) -> Iterator[tuple[Tell, Callable[[int, int, int], None]]]:
     """A progress bar on a terminal, silence otherwise.
 
     Yields whom to tell how many are done, and whom to tell, within one, how many states, edges and states to expand.
     """
     to = console(stderr=True)
     if not to.is_terminal:
-        yield (lambda done: None), (lambda states, edges, frontier: None)
+        yield (lambda done, of=None: None), (lambda states, edges, frontier: None)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=to, transient=True) as bar:
@@ -85,4 +91,4 @@ def progress(title: str, total: int) -> Iterator[tuple[Callable[[int], None], Ca
         def within(states: int, edges: int, frontier: int) -> None:
             bar.update(task, description=f"{title}: {states:,} states, {edges:,} edges, {frontier:,} to expand")
 
-        yield (lambda done: bar.update(task, completed=done)), within
+        yield (lambda done, of=None: bar.update(task, completed=done, total=of)), within

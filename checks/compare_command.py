@@ -16,6 +16,7 @@ from slotcheck.checks.compare_orders import compare_orders
 from slotcheck.checks.compare_orders_report import orders_as_json, orders_as_text, verdict_of
 from slotcheck.checks.compare_report import comparison_as_json, comparison_as_text
 from slotcheck.checks.designs import DESIGNS, Look
+from slotcheck.checks.options import CapType, Seconds, form_option, no_timing_option, not_beside
 from slotcheck.checks.plots import PlotError, judge_path, save
 from slotcheck.checks.relend_report import relend_as_json, relend_as_text, relend_gains, relend_plot
 from slotcheck.checks.rows import rows_of
@@ -36,14 +37,14 @@ __all__ = ["compare_command"]
 @click.option("--relend", is_flag=True, help="Instead: what relend gains in makespan, over caps and depths.")
 @click.option("--plot", "plots", multiple=True, metavar="FILE", help="With --relend: draw it, as .png or .svg.")
 @click.option("--runs", type=click.IntRange(2, 6), default=4, show_default=True, help="Forests up to N runs.")
-@click.option("--cap", type=click.IntRange(1), default=2, show_default=True, help="Of the trees of growing width.")
+@click.option("--cap", type=CapType(), default=2, show_default=True, help="Of the trees of growing width.")
 @click.option("--levels", type=click.IntRange(3, 6), default=3, show_default=True, help="Their levels.")
 @click.option("--width", type=click.IntRange(4, 10), default=6, show_default=True, help="Their greatest width.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on one beyond N states.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
+@click.option("--max-seconds", type=Seconds(), metavar="S", help="Give up after S seconds.")
 def compare_command(
     scenarios: tuple[str, ...],
     rules: tuple[str, ...],
@@ -72,9 +73,8 @@ def compare_command(
     if orders or relend:
         if scenarios or rules or designs is not None or (orders and relend):
             raise BadInput("--orders and --relend each stand alone: no scenario, --rule or --designs beside them")
+        not_beside(*(("--orders", "form", "no_timing") if orders else ("--relend", "form", "no_timing", "plots")))
         _compare_orders(form) if orders else _compare_relend(form, plots)
-    if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is 0 or more")
     try:
         chosen = resolve(dict.fromkeys(scenarios)) if scenarios else list(builtin_scenarios().values())
     except (ScenarioError, UnknownScenarioError) as error:

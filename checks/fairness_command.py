@@ -15,6 +15,7 @@ from rich.text import Text
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.fairness import Worst, claims, worst_overtaking
+from slotcheck.checks.options import form_option, no_timing_option
 from slotcheck.checks.subject import SubjectError, resolve_subject
 from slotcheck.checks.terminal import console, versions
 from slotcheck.pymodel.explore import Verdict
@@ -31,8 +32,8 @@ __all__ = ["fairness_command"]
     help="What to look at: pool, rule:NAME, or package.module:Class.",
 )
 @click.option("--witnesses/--no-witnesses", default=True, show_default=True, help="With the way to each worst case.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 def fairness_command(subject: str, witnesses: bool, form: str, no_timing: bool) -> None:
     """How many pool slots go to others, at worst, before a waiting job gets one: per order and tie-break, exactly.
 

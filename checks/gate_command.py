@@ -28,11 +28,10 @@ from slotcheck.checks.gate.report import GateReport, gate_as_json
 from slotcheck.checks.gate.run import Runner, Watch
 from slotcheck.checks.gate.store import FOLDER, Store
 from slotcheck.checks.gate.tell import gate_as_markdown, gate_as_text
+from slotcheck.checks.options import OUT_FILE, OUT_FOLDER, form_option, no_timing_option
 from slotcheck.checks.terminal import console
 
 __all__ = ["gate_command"]
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def _processors() -> int:
@@ -50,7 +49,7 @@ def _processors() -> int:
 @click.option("--no-cache", is_flag=True, help="Run everything, whatever results are kept.")
 @click.option(
     "--cache",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OUT_FOLDER,
     default=Path(FOLDER),
     show_default=True,
     help="Where results are kept.",
@@ -63,19 +62,24 @@ def _processors() -> int:
     show_default="processors",
     help="How many pieces run at a time.",
 )
-@click.option("--base", type=_FILE, metavar="FILE", help="A report of another gate, to compare what was covered with.")
-@click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
-@click.option("--sarif", type=_FILE, metavar="FILE", help="Also write SARIF 2.1.0.")
-@click.option("--summary", type=_FILE, metavar="FILE", help="Also add a summary in Markdown to this file.")
-@click.option("--report", type=_FILE, metavar="FILE", help="Also write the JSON object.")
+@click.option(
+    "--base",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A report of another gate, to compare what was covered with.",
+)
+@click.option("--junit", type=OUT_FILE, metavar="FILE", help="Also write JUnit XML.")
+@click.option("--sarif", type=OUT_FILE, metavar="FILE", help="Also write SARIF 2.1.0.")
+@click.option("--summary", type=OUT_FILE, metavar="FILE", help="Also add a summary in Markdown to this file.")
+@click.option("--report", type=OUT_FILE, metavar="FILE", help="Also write the JSON object.")
 @click.option(
     "--traces",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OUT_FOLDER,
     metavar="DIR",
     help="Also write each counterexample in all its forms.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 def gate_command(
     lane: str,
     subject: str | None,

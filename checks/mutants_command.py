@@ -11,6 +11,7 @@ import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.mutants import FAULTY, MUTANT_RUNS, catch, catch_named
+from slotcheck.checks.options import form_option
 from slotcheck.checks.tables import mutants_as_json, mutants_as_text
 from slotcheck.checks.terminal import console
 from slotcheck.checks.trace import Trace
@@ -31,7 +32,7 @@ __all__ = ["mutants_command"]
     help="Look only where each is known to be caught, for the message known; stop at the first that survives.",
 )
 @traces_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def mutants_command(names: tuple[str, ...], runs: int | None, named: bool, traces: Path | None, form: str) -> None:
     """Check faulty pools and asyncio ports, each of which the invariant it is named for must catch.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import signal
 import sys
 import time
@@ -15,9 +14,10 @@ import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
 from slotcheck.checks.forms.written import WrittenTrace
+from slotcheck.checks.options import OUT_FILE, Seconds, cap_option, form_option, no_timing_option, only_with
 from slotcheck.checks.port.check import PortReport, PortSettings, check_port, starter
 from slotcheck.checks.port.counterexample import script_of, write_forms
-from slotcheck.checks.port.levels import LEVELS
+from slotcheck.checks.port.levels import EDGES, LEVELS, RANDOM
 from slotcheck.checks.port.process import StartError
 from slotcheck.checks.port.report import port_as_json, port_as_text
 from slotcheck.checks.terminal import console
@@ -26,7 +26,6 @@ from slotcheck.checks.traces_option import new_folder, traces_as_text, traces_op
 __all__ = ["port_command"]
 
 _MOST_RUNS = 8  # trees of so many already have tens of millions of edges
-_MOST_CAP = 1_000_000
 _DEFAULTS = PortSettings()
 
 
@@ -56,14 +55,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
     show_default=True,
     help="Edges: all trees of up to N runs.",
 )
-@click.option(
-    "--cap",
-    "caps",
-    type=int,
-    multiple=True,
-    metavar="CAP",
-    help="Edges: only this cap (default 1, 2 and 3). May be repeated.",
-)
+@cap_option("Edges: only this cap (default 1, 2 and 3). May be repeated.")
 @click.option(
     "--histories",
     type=click.IntRange(min=1),
@@ -74,22 +66,22 @@ def _terminated_as_interrupted() -> Iterator[None]:
 @click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Random: of the first history.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(positive=True),
     default=_DEFAULTS.timeout,
     show_default=True,
     metavar="S",
     help="Seconds that the port may take for one answer.",
 )
-@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after S seconds.")
+@click.option("--max-seconds", type=Seconds(), metavar="S", help="Give up after S seconds.")
 @click.option(
     "--script",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=OUT_FILE,
     metavar="FILE",
     help="Write the counterexample to FILE, as a script to pipe into the port.",
 )
 @traces_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same port gives the same bytes.")
+@form_option
+@no_timing_option
 def port_command(
     command: tuple[str, ...],
     levels: tuple[str, ...],
@@ -112,13 +104,9 @@ def port_command(
     Exit codes: 0 the port does what the rules say, 1 it does not (or hangs, ends, prints garbage), 2 bad input (it
     cannot be started), 3 undetermined.
     """
-    for name, seconds in (("--timeout", timeout), ("--max-seconds", max_seconds)):
-        if seconds is not None and not math.isfinite(seconds):
-            raise BadInput(f"{name} {seconds}: not a number of seconds")
-    for cap in caps:
-        if not 1 <= cap <= _MOST_CAP:
-            raise BadInput(f"--cap {cap}: a cap is an integer from 1 to {_MOST_CAP:,}")
     chosen = tuple(level for level in LEVELS if level in levels) or LEVELS
+    only_with("--level edges", EDGES in chosen, "runs", "caps")
+    only_with("--level random", RANDOM in chosen, "histories", "seed")
     settings = PortSettings(
         chosen, runs, tuple(dict.fromkeys(caps)) or _DEFAULTS.caps, histories, seed, timeout, max_seconds
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
+from slotcheck.checks.options import OUT_FOLDER, Seconds, form_option, no_timing_option
 from slotcheck.checks.prove import DEEP_RUNS, RUNS, Found, chosen_names, everything, overall, prove, units
 from slotcheck.checks.prove_report import line, prove_as_json, prove_as_text
 from slotcheck.checks.terminal import console
@@ -29,18 +30,25 @@ _TIMEOUT = 20.0  # seconds for one query; the slowest takes under one on a quiet
 @click.command("prove")
 @click.argument("names", nargs=-1, metavar="[OBLIGATION]...")
 @click.option("--solver", type=click.Choice(["z3", "cvc5", "both"]), default="both", show_default=True)
-@click.option("--timeout", type=float, metavar="S", default=_TIMEOUT, show_default=True, help="Seconds for one query.")
+@click.option(
+    "--timeout",
+    type=Seconds(positive=True),
+    metavar="S",
+    default=_TIMEOUT,
+    show_default=True,
+    help="Seconds for one query.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use (default: one a core).")
 @click.option("--deep", is_flag=True, help=f"Compare relation and code on forests of {DEEP_RUNS} runs too: minutes.")
 @click.option("--runs", type=click.IntRange(RUNS, 8), metavar="N", help="With --deep: on forests of up to N runs.")
 @click.option(
     "--smtlib",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OUT_FOLDER,
     metavar="DIR",
     help="Also write each obligation as a file.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 def prove_command(
     names: tuple[str, ...],
     solver: str,
@@ -60,8 +68,6 @@ def prove_command(
 
     Exit codes: 0 all proved; 1 something refuted; 3 undetermined: a time-out, or the solvers disagree.
     """
-    if not 0 < timeout < float("inf"):
-        raise BadInput(f"--timeout {timeout}: a number of seconds is more than 0")
     if runs is not None and not deep:
         raise BadInput(f"--runs {runs}: only with --deep")
     runs = (runs or DEEP_RUNS) if deep else RUNS

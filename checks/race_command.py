@@ -11,6 +11,7 @@ import click
 from rich.table import Table
 
 from slotcheck.checks.command import BadInput
+from slotcheck.checks.options import OutFile, form_option
 from slotcheck.checks.race import CHUNK, RACED, READ, Race, race
 from slotcheck.checks.race_drawing import race_drawing
 from slotcheck.checks.terminal import console, versions
@@ -25,8 +26,8 @@ __all__ = ["race_command"]
 @click.option(
     "--rule", "rules", multiple=True, type=click.Choice(RACED), help="Only this rule. May be repeated (default: all)."
 )
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also draw it there.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--svg", type=OutFile(".svg"), metavar="FILE", help="Also draw it there.")
+@form_option
 def race_command(files: int, chunks: int, cap: int, rules: tuple[str, ...], svg: Path | None, form: str) -> None:
     """Play one walk over files under hold, release and lend, on one clock.
 

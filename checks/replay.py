@@ -124,6 +124,9 @@ class _Replay:
             return Replayed(Verdict.UNDETERMINED, False, "the subject does not tell what a job holds", step)
         if step is None:
             return Replayed(Verdict.HOLDS, False, f"all {steps} steps fit, but {name} does not fail")
+        if step == 0:  # no call was made yet, so nothing is mended
+            told = f"a new pool here is not the one that the trace begins with: {why}"
+            return Replayed(Verdict.UNDETERMINED, False, told, step)
         told = f"step {step} does not fit: {why}; {name} does not fail as far as the trace goes here"
         by = (self.trace.versions or {}).get("slotcheck")
         if by not in (None, versions()["slotcheck"]):

@@ -16,6 +16,7 @@ from slotcheck.checks.command import EXIT_CODES, BadInput
 from slotcheck.checks.forms.itf import TraceError, load_trace
 from slotcheck.checks.forms.registry import subject_of
 from slotcheck.checks.lettering import clean
+from slotcheck.checks.options import form_option
 from slotcheck.checks.player import player_of
 from slotcheck.checks.replay import Replayed, replay
 from slotcheck.checks.subject import SubjectError
@@ -32,7 +33,7 @@ _STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.UN
 @click.command("replay")
 @click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
 @click.option("--subject", metavar="SUBJECT", help="Replay it on this subject, instead of the one that it names.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def replay_command(trace: Path, subject: str | None, form: str) -> None:
     """Replay a trace: make its calls again, compare every answer and every view, judge its invariant.
 

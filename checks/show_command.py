@@ -14,6 +14,7 @@ from slotcheck.checks.forms.form import NotWrittenError
 from slotcheck.checks.forms.itf import SUFFIX, TraceError, load_trace
 from slotcheck.checks.forms.picture import SVG, still_of
 from slotcheck.checks.forms.registry import FORMS, making_of, subject_of, written_form
+from slotcheck.checks.options import OUT_FOLDER
 from slotcheck.checks.subject import SubjectError
 from slotcheck.pymodel.explore import Verdict
 
@@ -32,7 +33,7 @@ def stem_of(path: Path) -> str:
 )
 @click.option("--step", type=click.IntRange(0), metavar="N", help="Of svg: the state after step N (default: the last).")
 @click.option("--subject", metavar="SUBJECT", help="Replay it on this subject, instead of the one that it names.")
-@click.option("--to", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write it to files there.")
+@click.option("--to", "folder", type=OUT_FOLDER, metavar="DIR", help="Write it to files there.")
 def show_command(trace: Path, form: str, step: int | None, subject: str | None, folder: Path | None) -> None:
     """Show a trace in another form.
 

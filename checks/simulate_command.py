@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.command import EXIT_CODES, ORDER_HELP, BadInput
+from slotcheck.checks.options import CapType, form_option
 from slotcheck.checks.playing import Play, play, timed_scenario
 from slotcheck.checks.plots import PlotError, judge_path, plot_held, save
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError
@@ -40,9 +41,9 @@ _MOST_ROWS = 20  # of the table of jobs; JSON has all
 @click.option("--order", "orders", multiple=True, metavar="ORDER", help=f"{ORDER_HELP} May be repeated.")
 @click.option("--tie", metavar="TIE", help="The tie-break of fewest_held: served or oldest.")
 @click.option("--relend", is_flag=True, help="With relend on.")
-@click.option("--cap", type=click.IntRange(1), help="Instead of the scenario's first cap.")
+@click.option("--cap", type=CapType(), help="Instead of the scenario's first cap.")
 @click.option("--plot", "plots", multiple=True, metavar="FILE", help="Slots held per job over time, as .png or .svg.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def simulate_command(
     name: str,
     subjects: tuple[str, ...],

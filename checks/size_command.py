@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slotcheck.checks.command import EXIT_CODES, BadInput
+from slotcheck.checks.options import CapType, form_option
 from slotcheck.checks.paths import levels_of
 from slotcheck.checks.scenario import ScenarioError, UnknownScenarioError, read_scenario, resolve
 from slotcheck.checks.sizing import Heavy, Seen, parse_size, peak_seen, size_text
@@ -27,7 +28,7 @@ _EXPLORED = 50_000  # states at most, unless told otherwise
 @click.command("size")
 @click.argument("scenario", required=False, metavar="[SCENARIO]")
 @click.option("--tree", metavar="TREE", help="Instead of a scenario a tree in its notation, as 'walk(a(a1 a2) b)'.")
-@click.option("--cap", "caps", type=click.IntRange(1), multiple=True, help="Instead of the scenario's caps.")
+@click.option("--cap", "caps", type=CapType(), multiple=True, help="Instead of the scenario's caps.")
 @click.option(
     "--each", metavar="SIZE", help="What a run holds, unless told otherwise. Without any size, runs are counted."
 )
@@ -35,7 +36,7 @@ _EXPLORED = 50_000  # states at most, unless told otherwise
 @click.option("--run", "by_run", multiple=True, metavar="RUN=SIZE", help="What this run holds.")
 @click.option("--explore/--no-explore", default=True, show_default=True, help="Also look for the peak that is reached.")
 @click.option("--max-states", type=click.IntRange(1), default=_EXPLORED, show_default=True, help="Of that look.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def size_command(
     scenario: str | None,
     tree: str | None,

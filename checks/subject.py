@@ -189,7 +189,11 @@ class ClassSubject:
 
     def _held(self, pool: Any, snapshot: Any) -> tuple[tuple[tuple[str, ...], int], ...]:
         jobs = {run.job[:depth] for run in snapshot.runs for depth in range(1, len(run.job) + 1)}
-        return tuple([(job, pool.held(job)) for job in sorted(jobs)])
+        held = tuple([(job, pool.held(job)) for job in sorted(jobs)])
+        for job, slots in held:
+            if type(slots) is not int:
+                raise TypeError(f"held({job!r}) is {slots!r}, which is no number of slots")
+        return held
 
 
 def _judge_form(snapshot: Any) -> None:
@@ -207,6 +211,10 @@ def _judge_form(snapshot: Any) -> None:
             raise ValueError(f"snapshot: level of {run.run!r} is {run.level!r}, not an integer >= 1")
         if not isinstance(run.job, tuple):
             raise ValueError(f"snapshot: job of {run.run!r} is {run.job!r}, not a tuple of names")
+    known = {run.run for run in snapshot.runs}
+    for run in snapshot.waiting:
+        if run not in known:
+            raise ValueError(f"snapshot: waiting names {run!r}, which is no run")
 
 
 def _fault(verb: str, args: Sequence[Any], code: str | None, answered: Answered) -> str | None:
@@ -314,6 +322,8 @@ def import_class(module_name: str, name: str) -> tuple[Any, Any]:
     Raises:
         SubjectError: there is none; the message says why.
     """
+    if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
+        raise SubjectError(f"{f'{module_name}:{name}'!r} names no subject: use pool, rule:NAME or package.module:Class")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does: users check classes of the folder they stand in

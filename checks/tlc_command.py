@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from slotcheck.checks.command import EXIT_CODES, BadInput, progress
+from slotcheck.checks.options import Seconds, form_option, no_timing_option
 from slotcheck.checks.terminal import console
 from slotcheck.checks.tlc.config import ConfigError
 from slotcheck.checks.tlc.manifest import SPECS, chosen, read_manifest
@@ -33,12 +34,10 @@ _LIMIT = 600.0  # seconds a run: some 20 times what the longest takes on two slo
     metavar="FOLDER",
     help="Another folder of modules, configurations and a manifest (default: those that ship).",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-timing", is_flag=True, help="Leave the timing out: the same input gives the same bytes.")
+@form_option
+@no_timing_option
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="Runs at a time.")
-@click.option(
-    "--max-seconds", type=click.FloatRange(min=0, min_open=True), default=_LIMIT, show_default=True, help="A run."
-)
+@click.option("--max-seconds", type=Seconds(positive=True), default=_LIMIT, show_default=True, help="A run.")
 @click.option("--max-memory", type=click.IntRange(min=16), default=MEMORY, show_default=True, help="A run, in MiB.")
 def tlc_command(
     configs: tuple[str, ...],
@@ -57,8 +56,6 @@ def tlc_command(
     Exit codes: 0 every configuration came out as the manifest says and all graphs are equal, 1 one did not, 2 bad
     input, 3 undetermined: no TLC, or a run failed.
     """
-    if not max_seconds > 0:
-        raise BadInput(f"--max-seconds {max_seconds}: a number of seconds is more than 0")
     try:
         picked = chosen(read_manifest(specs), configs, deep=deep)
     except ConfigError as error:

@@ -19,6 +19,7 @@ from slotcheck.checks.forms.aio_forms import write_aio_traces
 from slotcheck.checks.forms.registry import write_traces
 from slotcheck.checks.forms.written import WrittenTrace
 from slotcheck.checks.lettering import clean
+from slotcheck.checks.options import OUT_FOLDER
 from slotcheck.checks.subject import resolve_subject
 from slotcheck.checks.trace import Trace, trace_of_bad_cap
 
@@ -26,7 +27,7 @@ __all__ = ["new_folder", "traces_as_text", "traces_of", "traces_option", "write_
 
 traces_option: Callable[[Callable[..., None]], Callable[..., None]] = click.option(
     "--traces",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     metavar="DIR",
     help="Write each counterexample there in every form (see `slotcheck show`), each replayed before it is written.",
 )

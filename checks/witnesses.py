@@ -39,7 +39,7 @@ def _chain_of_three(situation: Situation) -> bool:
 
 def _waits_twice(situation: Situation) -> bool:
     facts = situation.facts
-    return any(facts.runs[run].parent is not None for run in facts.state.waiting)
+    return any(run in facts.runs and facts.runs[run].parent is not None for run in facts.state.waiting)
 
 
 def _waits_below_a_lender(situation: Situation) -> bool:

@@ -501,7 +501,6 @@ class Permits:
 
     def _end(self, run: Hashable, *, well: bool) -> PermitAnswer:
         state = self._known(run, "finish")
-        handed: tuple[Hashable, ...] = ()
         if state.component is None:
             answer = self._pool.finish(run)
             self._over(state)

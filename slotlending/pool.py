@@ -50,7 +50,7 @@ from typing import Any, NamedTuple
 
 from slotlending.errors import BadCap, NotAdmitted, NotKnown, ParentNotInFlight, RunKnown
 from slotlending.explain import Explanation, Waits, explain
-from slotlending.jobs import Job, JobNode, JobTree
+from slotlending.jobs import Job, JobTree
 from slotlending.order import FEWEST_HELD, SERVED, TIES, Line
 from slotlending.other_orders import order_of
 from slotlending.snapshot import IN_FLIGHT, LOAN, NONE, PARKED, POOL, WAITING, Answer, RunState, Snapshot
@@ -136,7 +136,6 @@ class Pool:
             raise ValueError(f"tie is one of {', '.join(TIES)}, not {tie!r}")
         if not isinstance(relend, bool):
             raise ValueError(f"relend is True or False, not {relend!r}")
-        order_of(order, tie, JobTree())
         _judge_cap(cap)
         self._set_up(cap, order, tie, relend)
 
@@ -351,20 +350,17 @@ class Pool:
         """If a run of this id is alone in its own job, it enters the tree of jobs."""
         state = self._runs.get(run)
         if state is not None:
-            self._node(state)
+            self._place(state)
 
-    def _node(self, state: RunState) -> JobNode:
-        """The place of a known run's job in the tree of jobs, which one alone in its job enters now."""
-        node = self._nodes.get(state.job)
-        if node is None:
-            node = self._jobs.enter(state.job)
-            node.held = int(state.token == POOL)
-        return node
+    def _place(self, state: RunState) -> None:
+        """A known run's job is in the tree of jobs from now on, which a run alone in its job has not entered yet."""
+        if state.job not in self._nodes:
+            self._jobs.enter(state.job).held = int(state.token == POOL)
 
     def _admit(self, run: Hashable, lender: RunState | None, job: Job) -> Answer | None:
         """R2.1 and R2.2: a slot for a new run at once, if there is one."""
         if lender is None:
-            if self._taken >= self._cap or (self._limits and not self._may_take(lender, job)):
+            if self._taken >= self._cap or (self._limits and not self._may_take(job)):
                 return None
             token, level, parent = POOL, 1, None
             if len(job) > 1 or job[0] != run or (self._nodes and job in self._nodes):
@@ -372,21 +368,19 @@ class Pool:
         else:
             if not lender.lent:
                 token = LOAN
-            elif self._taken < self._cap and not (self._limits and not self._may_take(lender, job)):
+            elif self._taken < self._cap and not (self._limits and not self._may_take(job)):
                 token = POOL
             else:
                 return None
             level, parent = lender.level + 1, lender.run
-            self._node(lender)
+            self._place(lender)
             self._jobs.enter(job)
         self._runs[run] = state = _new(RunState, (run, IN_FLIGHT, token, False, level, parent, job))
         self._hand_over(state)
         return _new(Answer, (((run, token),), ()))  # type: ignore[no-any-return]
 
-    def _may_take(self, lender: RunState | None, job: Job) -> bool:
-        """Whether the order lets the job take a pool slot that is free."""
-        if lender is not None:
-            self._node(lender)
+    def _may_take(self, job: Job) -> bool:
+        """Whether the order lets the job take a pool slot that is free. (That of a lender is in the tree of jobs.)"""
         node = self._nodes.get(job)
         return node is None or self._order.admits(node)
 
@@ -394,8 +388,7 @@ class Pool:
         """R2.3: the run waits in two queues at once."""
         level, parent = 1, None
         if lender is not None:
-            level, parent = lender.level + 1, lender.run
-            self._node(lender)
+            level, parent = lender.level + 1, lender.run  # which lends, so its job is in the tree of jobs
             self._queue_up(parent, run)
         self._runs[run] = _new(RunState, (run, WAITING, NONE, False, level, parent, job))
         self._clock += 1
@@ -526,7 +519,7 @@ class Pool:
         del self._runs[run]
         if self._nodes and job in self._nodes:
             self._jobs.leave(self._nodes[job])
-        if parent is not None and parent in self._children:
+        if parent is not None:  # which lends, or did so to this run: it has an admitted child
             children = self._children[parent]
             children.pop(run, None)
             if not children:

@@ -212,6 +212,21 @@ class WrongLevel(Pool):
         return plain._replace(runs=frozenset(run._replace(level=None) for run in plain.runs))
 
 
+class HeldIsNone(Pool):
+    """Tells nothing of what a job holds."""
+
+    def held(self, job: Any) -> Any:
+        super().held(job)
+
+
+class WaitsForNobody(Pool):
+    """Forgets a run that waits, but not that it waits."""
+
+    def snapshot(self) -> Any:
+        plain = super().snapshot()
+        return plain._replace(runs=frozenset(run for run in plain.runs if run.phase != "waiting"))
+
+
 class WithoutHeld:
     """Everything that is asked of a subject, and nothing more."""
 

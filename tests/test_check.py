@@ -268,6 +268,8 @@ def test_larger_parts_are_left_alone_once_something_is_violated(jobs: int) -> No
         ("subjects:CannotRestore", "Answers", "raised OSError: disk full"),
         ("subjects:WrongToken", "Answers", "granted ('b', 'lent'): a token is 'pool' or 'loan'"),
         ("subjects:WrongLevel", "Answers", "snapshot: level of 'a' is None, not an integer >= 1"),
+        ("subjects:HeldIsNone", "Answers", "held(('a',)) is None, which is no number of slots"),
+        ("subjects:WaitsForNobody", "Answers", "snapshot: waiting names 'b', which is no run"),
     ],
 )
 def test_a_subject_that_breaks_off_is_violated(subject: str, invariant: str, said: str) -> None:

@@ -97,14 +97,14 @@ def test_named_scenarios_alone_are_checked() -> None:
     ("args", "said"),
     [
         (("check", "parent-ends-while-lendin"), "parent-ends-while-lending"),
-        (("check", "--cap", "0"), "--cap 0: a cap is an integer >= 1"),
+        (("check", "--cap", "0"), "0: a cap is an integer from 1 to 1,000,000"),
         (
             ("check", "--subject", "rule:lent"),
             "no rule 'lent': there are help, help+inline, hold, lend, per_level, refuse, re",
         ),
         (("check", "--subject", "subjects:WithoutCancel"), "lacks cancel"),
         (("check", "--subject", "rule:lend", "--tie", "lifo"), "tie is one of served, oldest, not 'lifo'"),
-        (("check", "--max-seconds", "nan"), "--max-seconds nan"),
+        (("check", "--max-seconds", "nan"), "nan: a number of seconds is 0 or more"),
         (("check", "--runs", "100"), "1<=x<=10"),
         (("check", "--subject", "subjects:WithoutRelend", "--runs", "1"), "--relend off"),
         (

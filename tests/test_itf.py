@@ -119,6 +119,10 @@ BAD: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda file: file["states"][1]["called"]["#set"][0].update(verb="launch"),
         "there is no call 'launch'",
     ),
+    "a cap that is none": (lambda file: file["#meta"].update(cap=0), "#meta.cap: a cap is an integer from 1 to"),
+    "an endless cap": (lambda file: file["#meta"].update(cap=10**30), "#meta.cap: a cap is an integer from 1 to"),
+    "no such order": (lambda file: file["#meta"].update(order="nope"), "#meta.order: order is one of"),
+    "no such tie": (lambda file: file["#meta"].update(tie="nope"), "#meta.tie: one of served, oldest, not 'nope'"),
     "no subject": (lambda file: file["#meta"].update(subject=""), "#meta.subject: there is none"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import weakref
 from heapq import heappop, heappush
 from itertools import count
@@ -315,6 +316,46 @@ def test_a_job_that_comes_to_eight_busy_ones_takes_as_long_as_is_told(way: dict[
 
 
 # -- the tree of jobs ------------------------------------------------------------------------------------------------
+
+
+OTHERS: list[dict[str, Any]] = [{"order": name} for name in ("round_robin", "strict_priority:3,1", "fixed_share:2")]
+
+
+@pytest.mark.parametrize("way", [FIFO, OLDEST, SERVED, *OTHERS], ids=str)
+def test_a_pool_restored_among_many_jobs_goes_on_like_the_one_that_lives(way: dict[str, Any]) -> None:
+    """Many jobs that hold as much as one another: what is restored wrong shows only in which of them comes first."""
+    for seed in range(60):
+        walk_beside_restored(Pool(3, **way), random.Random(seed))
+
+
+def walk_beside_restored(live: Pool, rng: random.Random) -> None:
+    known: list[int] = []
+    for run in range(200):
+        if run % 10 == 0:
+            restored = Pool.restore(live.snapshot())
+        if len(known) < 12 or rng.random() < 0.5:
+            job = (str(rng.randrange(9)), str(rng.randrange(2)))
+            assert live.ask(run, None, job) == restored.ask(run, None, job)
+            known.append(run)
+        else:
+            in_flight = [one for one in known if (state := live.state(one)) and state.phase == "in_flight"]
+            gone = rng.choice(in_flight if rng.random() < 0.7 else known)
+            assert live.cancel(gone) == restored.cancel(gone)
+            known.remove(gone)
+    assert live.snapshot() == restored.snapshot()
+
+
+@pytest.mark.parametrize("way", [OLDEST, SERVED, *OTHERS], ids=str)
+def test_nothing_is_kept_of_jobs_that_have_gone(way: dict[str, Any]) -> None:
+    pool = Pool(1, **way)
+    for job in "abc":
+        for run in range(3):
+            pool.ask(f"{job}{run}", None, (job,))
+    while runs := [run for run in pool.snapshot().runs if run.phase == "in_flight"]:
+        pool.finish(runs[0].run)
+    assert pool.statistics().waiting == 0
+    assert pool._order._queues == {}  # type: ignore[attr-defined]
+    assert pool._queues == {}
 
 
 def test_a_job_with_runs_may_have_more_runs_and_siblings() -> None:

@@ -21,6 +21,26 @@ PRIORITY: dict[str, Any] = {"order": "strict_priority:b,y,a"}
 SHARE: dict[str, Any] = {"order": "fixed_share:2"}
 
 
+def test_a_share_is_told_by_its_own_name_only() -> None:
+    assert share_of("fixed_share:123456789") == 123_456_789
+    for name in ("fixed_share:1234567890", "fixed_share:0", "other:5", "fifo", "fixed_share:\u0663"):
+        assert share_of(name) is None
+
+
+def test_a_large_share_is_kept_to_the_last_slot() -> None:
+    pool = Pool(301, order="fixed_share:300")
+    for run in range(301):
+        assert bool(pool.ask(run, None, ("x",)).granted) == (run < 300)
+    assert pool.ask("y").granted
+    assert pool.finish("y").granted == ()  # x has its share
+    assert pool.finish(0).granted == ((300, "pool"),)
+
+
+def test_priorities_may_be_many() -> None:
+    names = ",".join(f"job{number}" for number in range(300))
+    assert Pool(1, order=f"strict_priority:{names}").snapshot().order.endswith("job299")
+
+
 def test_the_pool_and_the_rules_know_the_same_orders_by_the_same_names() -> None:
     assert order.ORDERS == ORDERS
     for name in ("fewest_held", "fifo", "round_robin", "strict_priority:a", "strict_priority:a,b", "fixed_share:1"):

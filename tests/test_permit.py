@@ -198,6 +198,30 @@ def test_a_job_that_a_present_run_will_ask_in_is_not_taken_from_it() -> None:
     assert both("ask", "c", None, ("app",)) == "c:pool"
 
 
+def test_a_job_is_free_again_once_its_run_has_asked_and_ended() -> None:
+    both = Both(1)
+    assert both("enter", "u", "S", None, None, ("a",)) == "u:pool !u"
+    assert both("resume", "u") == "works"
+    assert both("enter", "v", "S", None, None, ("b", "x")) == ""
+    assert both("enter", "w", None, None, None, ("b",)) == "job_not_leaf"
+    assert both("finish", "u") == "!v"
+    assert both("resume", "v") == "v:pool !v asks"
+    assert both("resume", "v") == "works"
+    assert both("finish", "v") == ""
+    assert both("enter", "w", None, None, None, ("b",)) == "w:pool"
+
+
+def test_nothing_is_kept_of_components_without_a_memo() -> None:
+    permits = Permits(Pool(2))
+    for run in range(50):
+        permits.enter(run, ("component", run))
+        permits.resume(run)
+        permits.finish(run)
+    assert permits._components == {}
+    assert permits._children == {}
+    assert permits.statistics() == (0, 0, 0, 0)
+
+
 def test_an_id_that_is_asked_again_is_nobodys_parent() -> None:
     both = Both(1)
     both("enter", "first", "S")

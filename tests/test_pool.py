@@ -247,6 +247,15 @@ def test_a_job_becomes_a_leaf_again_when_the_runs_above_or_below_it_are_forgotte
         pool.ask("a", job=("x", "y"))
 
 
+def test_the_job_of_a_run_alone_is_a_leaf_before_anybody_has_looked() -> None:
+    for ask in (Pool.ask, Pool.try_ask):
+        pool = Pool(2)
+        pool.ask("a")
+        with pytest.raises(JobNotLeaf):
+            ask(pool, "b", None, ("a", "below"))
+        assert pool.held(("a",)) == 1
+
+
 def test_siblings_of_a_leaf_job_may_be_as_deep_as_they_like() -> None:
     pool = Pool(9)
     for number, job in enumerate([("x", "y"), ("x", "z", "1"), ("x", "z", "2"), ("xy",), ("y", "x")]):
@@ -844,6 +853,19 @@ def test_held_counts_pool_slots_at_or_below_parked_ones_included_and_no_loans() 
     assert pool.held(("alone", "below")) == 0
     assert pool.held(("nobody",)) == 0
     assert pool.held(("x",)) == 0
+
+
+@pytest.mark.parametrize("job", ["app", ["app"], None, 1])
+def test_what_is_held_is_asked_of_a_path(job: Any) -> None:
+    with pytest.raises(TypeError, match="a job is a tuple of names"):
+        Pool(1).held(job)
+
+
+def test_a_pool_explains_who_waits() -> None:
+    pool = Pool(1)
+    pool.ask("a")
+    pool.ask("b")
+    assert [wait.run for wait in pool.explain().slot_waits] == ["b"]
 
 
 @every_way

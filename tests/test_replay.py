@@ -63,6 +63,13 @@ def test_the_first_event_that_does_not_fit_is_named_with_what_was_enabled() -> N
     assert "the view afterwards is another" in found.message
 
 
+def test_a_trace_that_begins_with_another_pool_says_nothing_of_a_mend() -> None:
+    trace = of_mutant("LendsTwice")
+    found = replayed(replace(trace, cap=trace.cap + 1), "pool")
+    assert (found.verdict, found.accepted, found.step) == (Verdict.UNDETERMINED, False, 0)
+    assert "a new pool here is not the one that the trace begins with: here the view" in found.message
+
+
 def test_an_answer_or_a_view_that_is_another_is_named() -> None:
     trace = of_mutant("LendsTwice")
     last = trace.steps[-1]

@@ -27,12 +27,15 @@ from slotcheck.checks.forms.itf_values import (
 )
 from slotcheck.checks.judge import ALL_INVARIANTS
 from slotcheck.checks.notation import quoted
+from slotcheck.checks.options import MOST_CAP
 from slotcheck.checks.scenario import ScenarioError, read_scenario
 from slotcheck.checks.scenario_text import scenario_text
 from slotcheck.checks.terminal import versions
 from slotcheck.checks.trace import CALL, RESTORE, MadeCall, Moment, Step, Trace
+from slotcheck.pymodel.rules import order
 from slotcheck.pymodel.scenario import Scenario
 from slotcheck.pymodel.workload import BODY_STEPS, ENVIRONMENT_ACTS, RULE_STEPS, Action
+from slotlending.order import TIES
 
 __all__ = ["FORMAT_VERSION", "ITF", "MOST_STEPS", "SUFFIX", "TraceError", "load_trace", "read_trace", "write_trace"]
 
@@ -256,6 +259,7 @@ def _trace(meta: Mapping[str, Any], states: list[Any], loop: Any) -> Trace:
     fields = META(meta, "#meta")
     if not fields["subject"]:
         raise TraceError("#meta.subject: there is none")
+    _judge_making(fields)
     notation, by = meta.get("notation"), meta.get("versions", {})
     play = None
     if notation is not None:
@@ -280,6 +284,18 @@ def _trace(meta: Mapping[str, Any], states: list[Any], loop: Any) -> Trace:
         play=play,
         versions=by,
     )
+
+
+def _judge_making(fields: Mapping[str, Any]) -> None:
+    """How its pool is made must be one of the ways that there are."""
+    if not 1 <= fields["cap"] <= MOST_CAP:
+        raise TraceError(f"#meta.cap: a cap is an integer from 1 to {MOST_CAP:,}")
+    if fields["tie"] not in TIES:
+        raise TraceError(f"#meta.tie: one of {', '.join(TIES)}, not {quoted(fields['tie'])}")
+    try:
+        order.judge(fields["order"])
+    except ValueError as error:
+        raise TraceError(f"#meta.order: {error}") from error
 
 
 def _scenario(notation: str, name: str) -> Scenario:

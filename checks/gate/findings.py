@@ -69,18 +69,17 @@ def findings(results: Sequence[PieceResult], folder: Path, changed: Mapping[str,
         changed: the lines of each of its files that are under review.
     """
     for result in results:
-        last: Finding | None = None
-        for violation in result.violations:
+        found: dict[tuple[Any, ...], Finding] = {}
+        for number, violation in enumerate(result.violations):
             scenario, events = violation.get("scenario"), events_of(violation)
             broken = (str(violation.get("invariant")), str(violation.get("message") or ""))
-            if last is not None and events and (last.scenario, last.events) == (scenario, events):
-                last.broken.append(broken)
-                continue
-            if last is not None:
-                yield last
-            last = Finding(result.piece.name, scenario, [broken], events, place_of(violation, folder, changed))
-        if last is not None:
-            yield last
+            same = (scenario, *events) if events else (number,)
+            if same in found:
+                found[same].broken.append(broken)
+            else:
+                place = place_of(violation, folder, changed)
+                found[same] = Finding(result.piece.name, scenario, [broken], events, place)
+        yield from found.values()
 
 
 def events_of(violation: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,8 @@ from slotcheck.pymodel.result import Verdict
 
 __all__ = ["gate_as_junit"]
 
-_GOOD = {"holds", "diagnosed", "proved", "found", "equal", "caught"}  # the words of good parts, in all commands
+#: The words of good parts, in all commands.
+_GOOD = {"holds", "diagnosed", "proved", "found", "equal", "caught", "killed", "hangs", "equivalent"}
 _TAGS = ("failure", "error", "skipped")
 
 

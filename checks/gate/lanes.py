@@ -64,6 +64,7 @@ _OURS = (
     ("compare", "each scenario does under each design what is expected", "compare", 60.0),
     ("orders", "each order on the posts' workloads, beside their figures", "compare --orders", 20.0),
     ("relend", "what relend gains, and where it has nothing to gain", "compare --relend", 5.0),
+    ("mutate", "every small change to pool, orders and permit is seen by a check", "mutate", 2400.0),
     ("fairness", "the worst number of slots to others before a waiting job gets one", "fairness", 5.0),
 )
 

@@ -19,6 +19,8 @@ _TITLES = {
     "Pinned": "every count is the one that is pinned",
     "Undetermined": "every piece comes to a verdict",
     "Manifest": "every configuration comes out as the manifest says",
+    "Equivalent": "what is listed as a change that nobody could see survives every check",
+    "Killed": "every small change to the code is seen by a check",
     "Caught": "every faulty subject is caught where it is known to be, for the reason that is known",
     "Graphs": "specification, rule and pool have the same states and steps",
 }

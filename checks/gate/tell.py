@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +29,7 @@ _TOLD = {
     "edges": "edges",
     "parts": "parts",
     "caught": "mutants caught",
+    "killed": "mutations killed",
     "configs": "configurations",
     "graphs_equal": "graphs equal",
     "edges_compared": "edges compared",
@@ -74,12 +76,12 @@ def gate_as_text(report: GateReport, seconds: float | None) -> RenderableType:
 
 
 def _finding(finding: Finding) -> RenderableType:
-    lines = [_text(f"{finding.piece}: {finding.title}", style="bold red")]
-    lines += [_text(f"  {message}") for message in finding.messages]
-    lines += [_text(f"  {event}", style="dim") for event in _numbered(finding.events)]
+    lines = [_text(message) for message in finding.messages]
+    lines += [_text(event, style="dim") for event in _numbered(finding.events)]
     if finding.place is not None:
-        lines.append(_text(f"  at {finding.place.told}"))
-    return Group(*lines)
+        lines.append(_text(f"at {finding.place.told}"))
+    title = _text(f"{finding.piece}: {finding.title}", style="bold red")
+    return Group(title, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines))
 
 
 def _numbered(events: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ once in every state. They are the same every time: a file is never written by ha
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,26 +150,31 @@ def _line(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
-def write_vectors(folder: Path) -> list[Covered]:
+def write_vectors(folder: Path, *, over_others: bool = False) -> list[Covered]:
     """Write all files, their schema, and a README for authors of ports.
 
+    Args:
+        over_others: write over files there that say something else.
+
     Raises:
+        FileExistsError: such a file is there, and nothing was written.
         OSError: the folder cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    texts, written = {}, []
     for name, vectors in SETS.items():
-        text = "".join(lines_of(vectors))
-        _write(folder / f"{name}.jsonl", text)
+        texts[f"{name}.jsonl"] = text = "".join(lines_of(vectors))
         written.append(_covered(name, vectors, text))
     here = resources.files(__package__)
-    _write(folder / "vectors.schema.json", (here / "vectors.schema.json").read_text(encoding="utf-8"))
-    _write(folder / "README.md", (here / "vectors.md").read_text(encoding="utf-8").replace("{table}", _table(written)))
+    texts["vectors.schema.json"] = (here / "vectors.schema.json").read_text(encoding="utf-8")
+    texts["README.md"] = (here / "vectors.md").read_text(encoding="utf-8").replace("{table}", _table(written))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        file = folder / name
+        if not over_others and file.exists() and file.read_bytes() != text.encode():
+            raise FileExistsError(errno.EEXIST, "is there", str(file))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return written
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _covered(name: str, vectors: VectorSet, text: str) -> Covered:
