@@ -60,6 +60,7 @@ class Order(Protocol):
 
     def admits(self, node: JobNode) -> bool:
         """Whether the job may take one pool slot more; asked only where `limits` is set."""
+        return True
 
     def join(self, run: Hashable, node: JobNode, arrival: int) -> None:
         """The run of this job starts to wait. Arrivals grow from call to call."""

@@ -8,7 +8,6 @@ from typing import Any
 from slotcheck.checks.mutants.pools import Mutant
 from slotlending.jobs import Job, JobNode
 from slotlending.other_orders import ROUND_ROBIN, FixedShare, RoundRobin, StrictPriority
-from slotlending.snapshot import RunState
 
 __all__ = ["MUTANTS"]
 
@@ -59,7 +58,7 @@ class ShareOverrun(Mutant):
     caught_by = "Lockstep"
     in_histories = True
 
-    def _may_take(self, lender: RunState | None, job: Job) -> bool:
+    def _may_take(self, job: Job) -> bool:
         return True
 
 
