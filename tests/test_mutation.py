@@ -240,7 +240,9 @@ def test_mutations_that_are_alike_are_told_apart_by_their_place() -> None:
     ]
 
 
-def test_every_equivalent_has_a_reason_and_a_module_that_is_mutated() -> None:
+def test_every_equivalent_has_a_reason_and_a_module_that_is_mutated_and_stands_once() -> None:
+    listed = json.loads((TESTS.parent / "checks" / "mutation" / "equivalent.json").read_text())
+    assert len(listed) == len(equivalents())
     for (module, *_), reason in equivalents().items():
         assert module in MODULES
         assert len(reason.split()) > 4, reason
