@@ -57,11 +57,13 @@ class OutFile(click.Path):
         self._suffix = suffix
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As click does, but a name that is empty or of another kind is refused."""
+        """As click does, but a name that is empty, of another kind, or in no folder is refused."""
         if value == "":
             self.fail("an empty name is no file", param, ctx)
         if not str(value).endswith(self._suffix):
             self.fail(f"{str(value)!r} does not end with {self._suffix}", param, ctx)
+        if not Path(value).parent.is_dir():  # told now, and not when all is done
+            self.fail(f"{str(Path(value).parent)!r} is no folder", param, ctx)
         return super().convert(value, param, ctx)
 
 
