@@ -12,7 +12,9 @@ import os
 import signal
 import sys
 
-__all__ = ["run"]
+from slotcheck.checks.ending import end_with_parent, interruptible
+
+__all__ = ["command", "run"]
 
 _SAID = b"."
 _UNDETERMINED = 3  # as `slotcheck.checks.command` has it, which takes a while to import
@@ -25,10 +27,11 @@ def run() -> None:
 
         main()
     reading, writing = os.pipe()
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _check(writing)
+        _check(writing, parent)
     os.close(writing)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: _pass_on(child, number))
@@ -47,10 +50,23 @@ def run() -> None:
     sys.exit(_UNDETERMINED)
 
 
-def _check(writing: int) -> None:
+def command() -> None:
+    """A command in this process, which another one started to wait for it."""
+    interruptible()
+    end_with_parent(signal.SIGTERM)
+    from slotcheck.checks.cli import main
+
+    main(prog_name="slotcheck")
+
+
+def _check(writing: int, parent: int) -> None:
     """In the child: run the command, and say so when it has ended by itself."""
     os.setpgid(0, 0)  # Ctrl-C goes to the parent, which passes it on: once
     try:
+        interruptible()
+        end_with_parent(signal.SIGTERM)
+        if os.getppid() != parent:
+            sys.exit(_UNDETERMINED)  # it has ended already
         # Imported here and not above: that takes a second, in which Ctrl-C is to be told like at any other time.
         from slotcheck.checks.cli import main
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -27,16 +24,6 @@ __all__ = ["port_command"]
 
 _MOST_RUNS = 8  # trees of so many already have tens of millions of edges
 _DEFAULTS = PortSettings()
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Whoever ends the check by SIGTERM, as ``timeout`` does, ends the port too."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @click.command("port")
@@ -114,7 +101,7 @@ def port_command(
         new_folder(traces)
     started = time.monotonic()
     try:
-        with _terminated_as_interrupted(), progress("checking the port", 0) as (tell, _):
+        with progress("checking the port", 0) as (tell, _):
             report = check_port(command, settings, progress=tell)
     except StartError as error:
         raise BadInput(str(error)) from error

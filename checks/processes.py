@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import active_children
 from typing import Any, TypeVar
 
+from slotcheck.checks.ending import end_with_parent
 from slotcheck.pymodel.explore import Limits
 
 __all__ = ["GRACE", "in_order", "time_left"]
@@ -35,15 +38,24 @@ def in_order(
         TimeoutError: a worker went on for `GRACE` seconds after the deadline (of `time.monotonic`).
         BrokenProcessPool: a worker ended.
     """
-    pool = ProcessPoolExecutor(max(jobs, 1), initializer=initializer, initargs=initargs)
+    pool = ProcessPoolExecutor(max(jobs, 1), initializer=_begin, initargs=(initializer, initargs))
     try:
         for future in [pool.submit(work, item) for item in items]:
             yield future.result(_seconds_to(deadline))
     finally:
-        # Whether all is done, nobody wants the rest, or a subject hangs: nothing is waited for.
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
+        # Whether all is done, nobody wants the rest, or a subject hangs: nothing is waited for. A worker that was begun
+        # when an interrupt came may not be known to the pool, nor hear that it is asked to end.
+        for process in {*(pool._processes or {}).values(), *active_children()}:
+            process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    """In a worker: it ends at once when it is told to, and with whoever started it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent(signal.SIGKILL)
+    if initializer is not None:
+        initializer(*initargs)
 
 
 def _seconds_to(deadline: float | None) -> float | None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import pytest
+from processes import runs, wait_until
 
 from slotcheck.checks import processes
 from slotcheck.checks.processes import in_order, time_left
@@ -47,6 +52,52 @@ _told = ""
 def tell(what: str) -> None:
     global _told
     _told = what
+
+
+#: A pool whose first question takes for ever in a worker, which notes that it is there.
+SLOW = """
+import multiprocessing, os, time
+from slotlending import Pool
+
+class Slow(Pool):
+    def ask(self, *args, **named):
+        if multiprocessing.parent_process() is None:
+            return super().ask(*args, **named)
+        with open("pids", "a") as pids:
+            print(os.getpid(), file=pids, flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        signal.SIGINT,
+        pytest.param(
+            signal.SIGKILL, marks=pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of that")
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", [["check"], ["gate", "--lane", "deep", "--only", "check"]], ids=lambda one: one[0])
+def test_whatever_ends_a_command_leaves_no_process_behind(
+    tmp_path: Path, command: list[str], number: signal.Signals
+) -> None:
+    (tmp_path / "my.py").write_text(SLOW)
+    entry = [sys.executable, "-m", "slotcheck.checks.entry", *command, "--subject", "my:Slow", "--jobs", "2"]
+    quiet = subprocess.DEVNULL
+    started = subprocess.Popen(entry, cwd=tmp_path, stdout=quiet, stderr=quiet)
+    pids = tmp_path / "pids"
+    try:
+        workers = min(2, os.cpu_count() or 1)
+        wait_until(lambda: pids.exists() and pids.read_text().count("\n") == workers)
+        started.send_signal(number)
+        code = started.wait(60)
+    finally:
+        started.kill()
+        started.wait()
+    assert code == (-number if number == signal.SIGKILL else 3)
+    wait_until(lambda: not any(runs(int(pid)) for pid in pids.read_text().split()))
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

@@ -26,7 +26,7 @@ __all__ = ["SLOTCHECK", "Runner", "Skip", "Watch"]
 
 #: How the suite's own commands are started: in one group of processes, which can be ended as a whole. The folder that
 #: they run in is not on Python's path, or a file of the user's could stand for a module of ours.
-SLOTCHECK = (sys.executable, "-P", "-c", "from slotcheck.checks.cli import main; main(prog_name='slotcheck')")
+SLOTCHECK = (sys.executable, "-P", "-c", "from slotcheck.checks.entry import command; command()")
 
 _EXIT_CODES = {verdict.value: code for verdict, code in EXIT_CODES.items()}
 
