@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,6 +19,8 @@ from click.testing import CliRunner
 import slotlending
 from slotcheck.checks import mutate_command
 from slotcheck.checks.cli import main
+from slotcheck.checks.gate.lanes import DEEP, inputs_of, pieces_of
+from slotcheck.checks.gate.project import Project
 from slotcheck.checks.mutation import report as report_module
 from slotcheck.checks.mutation import session as session_module
 from slotcheck.checks.mutation.killer import MODULES, UNIT_TESTS, Seen, run_tests
@@ -118,6 +121,27 @@ def test_a_session_that_was_stopped_goes_on_and_one_of_another_package_begins_an
     assert len(calls.read_text()) == 1 + len(outcomes) + 1
     (package / "pool.py").write_text(MODULE.replace("text", "line"))
     assert not session(package, stuck).begun
+
+
+def test_what_is_kept_of_other_tests_or_of_what_they_import_says_nothing(tmp_path: Path, package: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    project = Project(tmp_path)
+    (mutate,) = (piece for piece in pieces_of(DEEP, project) if piece.name == "mutate")
+
+    def kept_as() -> tuple[Path, str]:
+        mine = Session("pool", tmp_path / "sessions", tests, package)
+        return mine._folder, inputs_of(project).key(mutate.command, mutate.needs)
+
+    seen = [kept_as()]
+    for name in ("test_pool.py", "history.py"):
+        (tests / name).write_text("")
+        seen.append(kept_as())
+    (tests / "test_docs.py").write_text("")  # about no module that is mutated
+    assert kept_as() == seen[-1]
+    for before, after in pairwise(seen):
+        assert before[0] != after[0]
+        assert before[1] != after[1]
 
 
 def test_a_module_that_does_not_pass_as_it_is_is_no_session(package: Path) -> None:
