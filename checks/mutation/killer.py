@@ -26,7 +26,7 @@ __all__ = ["IMPORT", "MODULES", "UNIT_TESTS", "Seen", "main", "run_tests", "test
 MODULES: dict[str, tuple[str, ...]] = {
     "pool": ("test_pool", "test_errors"),
     "order": ("test_order", "test_pool"),
-    "other_orders": ("test_other_orders",),
+    "other_orders": ("test_other_orders", "test_order"),
     "permit": ("test_permit", "test_permit_agree", "test_aio_permit"),
 }
 
