@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple, TypeAlias
 
@@ -111,8 +111,18 @@ class ClassSubject:
         return self.cls(cap, **options)
 
     def initial(self, cap: int, *, relend: bool) -> Any:
-        """The snapshot of a new pool."""
-        return self.new(cap, relend=relend).snapshot()
+        """The snapshot of a new pool.
+
+        Raises:
+            SubjectError: it is not of the form of a snapshot.
+        """
+        snapshot = self.new(cap, relend=relend).snapshot()
+        if not self.ours:
+            try:
+                _judge_form(snapshot)
+            except (AttributeError, ValueError) as error:
+                raise SubjectError(f"{self.name}, a new pool: {error}") from error
+        return snapshot
 
     def call(self, snapshot: Any, verb: str, *args: Any) -> Reply:
         """What a call leads to."""
@@ -196,10 +206,22 @@ class ClassSubject:
         return held
 
 
+_FORMS: Mapping[str, type] = {
+    "cap": int,
+    "taken": int,
+    "runs": Collection,
+    "waiting": tuple,
+    "children": Collection,
+    "lines": Collection,
+    "order": str,
+    "tie": str,
+    "relend": bool,
+}
+
+
 def _judge_form(snapshot: Any) -> None:
     """Raise a ValueError that names the first field of a snapshot that is not of the form of `slotlending.Snapshot`."""
-    forms = {"cap": int, "taken": int, "waiting": tuple, "order": str, "tie": str, "relend": bool}
-    for name, form in forms.items():
+    for name, form in _FORMS.items():
         if not isinstance(getattr(snapshot, name), form):
             raise ValueError(f"snapshot: {name} is {getattr(snapshot, name)!r}, not of type {form.__name__}")
     for run in snapshot.runs:

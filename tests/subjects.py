@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from slotlending import Answer, Pool, RunState, Snapshot
+from slotlending.permit import Permit, Permits, Present
 
 
 class Sound(Pool):
@@ -217,6 +218,19 @@ class HeldIsNone(Pool):
 
     def held(self, job: Any) -> Any:
         super().held(job)
+
+
+class _Half(NamedTuple):
+    pool: Snapshot
+    present: frozenset[Present]
+    permits: frozenset[Permit]
+
+
+class HalfASnapshot(Permits):
+    """Permits whose snapshots have that of the pool, but not its fields."""
+
+    def snapshot(self) -> Any:
+        return _Half(*super().snapshot())
 
 
 class WaitsForNobody(Pool):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,7 +19,10 @@ from click.testing import CliRunner
 import slotlending
 from slotcheck.checks import mutate_command
 from slotcheck.checks.cli import main
+from slotcheck.checks.gate.lanes import DEEP, inputs_of, pieces_of
+from slotcheck.checks.gate.project import Project
 from slotcheck.checks.mutation import report as report_module
+from slotcheck.checks.mutation import session as session_module
 from slotcheck.checks.mutation.killer import MODULES, UNIT_TESTS, Seen, run_tests
 from slotcheck.checks.mutation.mutation import Mutation, Outcome, equivalents, with_equivalents
 from slotcheck.checks.mutation.report import MutationReport, mutation_as_json, mutation_as_text
@@ -43,6 +47,19 @@ if "a // b" in text:
 seen = pool.add(2, 3) != 5 if "a * b" not in text else True
 print(json.dumps({"by": "sums" if seen else None, "what": "2 + 3" if seen else "", "hangs": False}), file=out)
 sys.exit(int(seen))
+"""
+
+#: Before a killer: its third call, which judges the second mutation, goes on until whoever started it has ended.
+STUCK = """
+import os, time
+with open({calls!r}, "a+") as calls:
+    calls.write(".")
+    calls.seek(0)
+    third, parent = len(calls.read()) == 3, os.getppid()
+while third and os.getppid() == parent:
+    time.sleep(0.02)
+if third:
+    os._exit(2)
 """
 
 
@@ -78,27 +95,53 @@ def test_every_change_is_judged_by_what_the_killer_says(package: Path) -> None:
     assert (package.parent / "sessions" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_session_that_was_stopped_goes_on_and_one_of_another_package_begins_anew(package: Path) -> None:
+def test_a_session_that_was_stopped_goes_on_and_one_of_another_package_begins_anew(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "_PROGRESS", 0.02)
     stop = Event()
-    counts: list[tuple[int, int]] = []
+    calls = package.parent / "calls"
 
     def stops(done: int, all_: int) -> None:
-        counts.append((done, all_))
-        stop.set()
+        if len(calls.read_text()) == 3:
+            stop.set()
 
-    slow = KILLER.replace("import json, sys", "import json, sys, time; time.sleep(1)")
-    first = session(package, slow)
+    stuck = STUCK.format(calls=str(calls)) + KILLER
+    first = session(package, stuck)
     first.run(stops, stop)
-    done = [one for one in first.mutations()[0] if one.outcome is not Outcome.PENDING]
-    assert len(done) < len(first.mutations()[0])
+    outcomes = [one.outcome for one in first.mutations()[0]]
+    assert len(outcomes) - outcomes.count(Outcome.PENDING) == 1
     seen: list[tuple[int, int]] = []
-    again = session(package, slow)
+    again = session(package, stuck)
     assert again.begun
     again.run(lambda done, all_: seen.append((done, all_)))
     assert Outcome.PENDING not in {one.outcome for one in again.mutations()[0]}
-    assert seen[-1][0] == seen[-1][1]
+    assert seen[-1] == (len(outcomes), len(outcomes))
+    # The package as it is, each mutation once, and the one that was being judged when it was stopped once more.
+    assert len(calls.read_text()) == 1 + len(outcomes) + 1
     (package / "pool.py").write_text(MODULE.replace("text", "line"))
-    assert not session(package, slow).begun
+    assert not session(package, stuck).begun
+
+
+def test_what_is_kept_of_other_tests_or_of_what_they_import_says_nothing(tmp_path: Path, package: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    project = Project(tmp_path)
+    (mutate,) = (piece for piece in pieces_of(DEEP, project) if piece.name == "mutate")
+
+    def kept_as() -> tuple[Path, str]:
+        mine = Session("pool", tmp_path / "sessions", tests, package)
+        return mine._folder, inputs_of(project).key(mutate.command, mutate.needs)
+
+    seen = [kept_as()]
+    for name in ("test_pool.py", "history.py"):
+        (tests / name).write_text("")
+        seen.append(kept_as())
+    (tests / "test_docs.py").write_text("")  # about no module that is mutated
+    assert kept_as() == seen[-1]
+    for before, after in pairwise(seen):
+        assert before[0] != after[0]
+        assert before[1] != after[1]
 
 
 def test_a_module_that_does_not_pass_as_it_is_is_no_session(package: Path) -> None:
@@ -124,14 +167,24 @@ def test_a_statement_is_left_out_within_functions_only() -> None:
 # -- the killer --------------------------------------------------------------------------------------------------
 
 
-def kill(tmp_path: Path, module: str, before: str, after: str, *tests: str) -> tuple[int, Any]:
+#: The killer, with a twentieth of the time that its checks have.
+IMPATIENT = """
+import sys
+from slotcheck.checks.mutation import killer, sight
+usual = sight.checks_of
+sight.checks_of = lambda module: [check._replace(seconds=check.seconds / 20) for check in usual(module)]
+sys.exit(killer.main(*sys.argv[1:]))
+"""
+
+
+def kill(tmp_path: Path, module: str, before: str, after: str, *, command: Sequence[str] = ()) -> tuple[int, Any]:
     """Exit code and words of the killer on a copy of the package with one change."""
     copy = tmp_path / "slotlending"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     text = (copy / f"{module}.py").read_text()
     assert before in text
     (copy / f"{module}.py").write_text(text.replace(before, after, 1))
-    command = [sys.executable, "-P", "-m", "slotcheck.checks.mutation.killer", module, *tests]
+    command = command or [sys.executable, "-P", "-m", "slotcheck.checks.mutation.killer", module]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     last = done.stdout.strip().splitlines()[-1]
@@ -154,7 +207,8 @@ def test_a_faulty_module_is_seen_by_the_cheapest_check_that_can(
 
 
 def test_a_module_that_hangs_is_ended(tmp_path: Path) -> None:
-    code, seen = kill(tmp_path, "pool", "self._taken += 1", "while True: pass")
+    command = [sys.executable, "-P", "-c", IMPATIENT, "pool"]
+    code, seen = kill(tmp_path, "pool", "self._taken += 1", "while True: pass", command=command)
     assert (code, seen["by"], seen["hangs"]) == (1, "forests of 2 runs", True)
 
 

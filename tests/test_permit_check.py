@@ -192,6 +192,7 @@ def test_the_command_counts_slots_and_says_what_it_leaves_out(tmp_path: Path) ->
         (("--permit-runs", "1"), "1 is not in the range"),
         (("--permit-runs", "x"), "'x' is not a valid integer"),
         (("--subject", "slotlending.permit:Present"), "lacks"),
+        (("--subject", "subjects:HalfASnapshot"), "a new pool: '_Half' object has no attribute 'cap'"),
     ],
 )
 def test_bad_input_is_said_in_a_line(args: tuple[str, ...], told: str) -> None:

@@ -9,6 +9,7 @@ from slotcheck.checks.gate.inputs import Group, Inputs, suite_groups
 from slotcheck.checks.gate.piece import Piece
 from slotcheck.checks.gate.project import Port, Project
 from slotcheck.checks.gate.versions import programs, sources_of
+from slotcheck.checks.mutation.killer import MODULES, tests_about
 
 __all__ = ["DEEP", "DEFAULT", "LANES", "QUICK", "inputs_of", "pieces_of"]
 
@@ -77,6 +78,8 @@ def pieces_of(lane: str, project: Project) -> list[Piece]:
 def inputs_of(project: Project) -> Inputs:
     """All that the pieces may depend on."""
     groups = suite_groups()
+    if project.ours:  # what survives the checks is set on the unit tests
+        groups.append(Group("tests", tuple(tests_about(MODULES, project.folder / "tests"))))
     if not project.ours:
         # What a user's class imports is not known, so anything that is edited may matter.
         subjects = [project.subject, *([] if project.asyncio is None else [project.asyncio])]
@@ -111,7 +114,8 @@ def _deep(project: Project) -> Iterator[Piece]:
     yield _prove(("--deep",), expected=120, limit=_FOREVER)
     if project.ours:
         for name, about, command, expected in _OURS:
-            yield Piece(name, about, (*command.split(), *_JSON), ("suite", "pool", "tools"), _FOREVER, expected)
+            needs = ("suite", "pool", "tools", *(("tests",) if name == "mutate" else ()))
+            yield Piece(name, about, (*command.split(), *_JSON), needs, _FOREVER, expected)
     for port in project.ports:
         yield _port(
             port,

@@ -16,17 +16,17 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["IMPORT", "MODULES", "UNIT_TESTS", "Seen", "main", "run_tests"]
+__all__ = ["IMPORT", "MODULES", "UNIT_TESTS", "Seen", "main", "run_tests", "tests_about"]
 
 #: The modules of `slotlending` that decide who gets a slot or a permit, and the tests of this project about each.
 MODULES: dict[str, tuple[str, ...]] = {
     "pool": ("test_pool", "test_errors"),
     "order": ("test_order", "test_pool"),
-    "other_orders": ("test_other_orders",),
+    "other_orders": ("test_other_orders", "test_order"),
     "permit": ("test_permit", "test_permit_agree", "test_aio_permit"),
 }
 
@@ -48,6 +48,13 @@ class Seen(NamedTuple):
     by: str | None
     what: str = ""
     hangs: bool = False
+
+
+def tests_about(modules: Iterable[str], tests: Path) -> list[Path]:
+    """The files of a folder of tests that decide about these modules: the tests, and what they may import."""
+    names = sorted({f"{name}.py" for module in modules for name in MODULES[module]})
+    helpers = (file for file in sorted(tests.glob("*.py")) if not file.name.startswith("test_"))
+    return [*(tests / name for name in names), *helpers]
 
 
 def main(module: str, tests: str | None = None) -> int:

@@ -22,7 +22,7 @@ from threading import Event
 
 from slotcheck.checks.gate.inputs import Group, Inputs, suite_groups
 from slotcheck.checks.gate.store import make_kept_folder
-from slotcheck.checks.mutation.killer import MODULES, Seen
+from slotcheck.checks.mutation.killer import Seen, tests_about
 from slotcheck.checks.mutation.mutation import Mutation, Outcome
 
 __all__ = ["INSTALL", "LEFT_OUT", "MutationError", "Session", "tool_is_missing"]
@@ -152,7 +152,7 @@ class Session:
         return found, left_out
 
     def _key(self) -> str:
-        tests = () if self._tests is None else tuple(self._tests / f"{name}.py" for name in MODULES[self.module])
+        tests = () if self._tests is None else tuple(tests_about([self.module], self._tests))
         suite, tools = (one for one in suite_groups() if one.name in ("suite", "tools"))
         # What is listed as equivalent is judged when the mutations are read.
         suite = replace(suite, without=(*suite.without, Path(__file__).with_name("equivalent.json")))
