@@ -333,7 +333,7 @@ def test_show_writes_a_form_to_the_terminal_or_to_files(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert (tmp_path / "new" / "folder" / "a_bug.jsonl").read_text() == run("show", str(file), "--as", "port").output
     result = run("show", str(file), "--to", str(file))
-    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert (result.exit_code, "is a file" in result.output) == (2, True)
 
 
 def test_what_does_not_show_the_violation_is_not_shown(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_check_writes_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert run("replay", str(folder / "NoDeadlock.itf.json")).exit_code == 1
     (tmp_path / "file").write_text("")
     result = run("check", "--runs", "1", "--traces", str(tmp_path / "file"))
-    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert (result.exit_code, "is a file" in result.output) == (2, True)
 
 
 def test_mutants_write_every_form_or_tell_why_not(tmp_path: Path) -> None:
