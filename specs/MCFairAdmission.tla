@@ -36,9 +36,13 @@ ForkJobs  == <<Fork, TwoLevels, <<3, 4, 5, 3>>>>
 PairJobs  == <<Pair, TwoLevels, <<3, 4, 5>>>>
 FiveRoots == <<<<0, 0, 0, 0, 0>>, TwoLevels, <<4, 4, 5, 3, 3>>>>
 
+\* The default: every order where runs wait for one slot and where a parent
+\* lends to another job; the rest under the orders that look at jobs.
 MCFairScenarios ==
-  Shared({Mixed, Nested}, {1, 2}, {FALSE}, Plain, AllOrders)
-    \cup Shared({Spread}, {2}, BOOLEAN, Plain, {ByServed})
+  Shared({Mixed}, {1, 2}, {FALSE}, Plain, AllOrders)
+    \cup Shared({Nested}, {1}, {FALSE}, Plain, AllOrders \ {Fifo})
+    \cup Shared({Nested}, {2}, {FALSE}, Plain, {ByServed})
+    \cup Shared({Spread}, {2}, {TRUE}, Plain, {ByServed})
     \cup Shared({ForkJobs}, {2}, {TRUE}, WithCancel, FairOrders)
     \cup Shared({PairJobs}, {1}, {FALSE}, WithAll, FairOrders)
 

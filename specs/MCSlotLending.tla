@@ -3,14 +3,18 @@
 EXTENDS SlotLending, MCTrees
 
 \* The default: every kind of tree and every act, small enough for seconds.
+\* With one slot that stays one there is nothing to relend, so there only with
+\* relend off; the trees that take long each with one cap.
+OneOrTwo(trees, acts) ==
+  Family(trees, {1}, {FALSE}, acts) \cup Family(trees, {2}, BOOLEAN, acts)
 MCScenarios ==
-  Family({Chain4}, MCCaps, BOOLEAN, Plain)
-    \cup Family({Comb6, Binary7, TwoPairs, ThreeChains}, {2}, BOOLEAN, Plain)
-    \cup Family({Star4}, {1}, BOOLEAN, Plain)
-    \cup Family({Chain3, Fork, TwoChains}, {1, 2}, BOOLEAN, WithCancel)
-    \cup Family({Chain3, Fork}, {1, 2}, BOOLEAN, WithEarly)
-    \cup Family({Pair}, {1, 2}, BOOLEAN, WithAll)
-    \cup Family({Pair}, {1, 2}, BOOLEAN, Resized(2, Plain))
+  OneOrTwo({Chain4}, Plain) \cup Family({Comb6}, {2}, BOOLEAN, Plain)
+    \cup Family({Binary7}, {2}, {TRUE}, Plain)
+    \cup Family({TwoPairs, ThreeChains}, {2}, {FALSE}, Plain)
+    \cup Family({Star4}, {1}, {FALSE}, Plain)
+    \cup OneOrTwo({Chain3, Fork, TwoChains}, WithCancel)
+    \cup OneOrTwo({Chain3, Fork}, WithEarly) \cup OneOrTwo({Pair}, WithAll)
+    \cup Family({Pair}, {1}, BOOLEAN, Resized(2, Plain))
 
 \* Bigger ones.
 MCPlainScenarios ==
@@ -29,8 +33,8 @@ MCAllScenarios ==
 
 \* Small ones: for liveness, and to reach each witness.
 MCLivenessScenarios ==
-  Family({Chain3, Fork, TwoChains}, {1, 2}, BOOLEAN, Plain)
-    \cup Family({Chain2, Pair}, {1, 2}, BOOLEAN, WithAll)
+  OneOrTwo({Chain3, Fork, TwoChains}, Plain)
+    \cup OneOrTwo({Chain2, Pair}, WithAll)
     \cup Family({Pair}, {1}, BOOLEAN, Resized(2, Plain))
 MCWitnessScenarios ==
   Family({Chain3, Pair}, {1}, {FALSE}, WithAll)
