@@ -17,6 +17,7 @@ from slotcheck.checks.ending import end_with_parent, interruptible
 __all__ = ["command", "run"]
 
 _SAID = b"."
+_GRACE = 20  # seconds; the gate, which has its own processes to end and a report to write, takes the longest
 _UNDETERMINED = 3  # as `slotcheck.checks.command` has it, which takes a while to import
 
 
@@ -35,6 +36,7 @@ def run() -> None:
     os.close(writing)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: _pass_on(child, number))
+    signal.signal(signal.SIGALRM, lambda *_: _kill(child))
     _, status = os.waitpid(child, 0)
     os.set_blocking(reading, False)  # a process that the child left behind may hold the other end open
     try:
@@ -82,8 +84,15 @@ def _check(writing: int, parent: int) -> None:
 
 
 def _pass_on(child: int, number: int) -> None:
+    """It has some seconds to end: an interrupt may come where it is lost, and then it would wait for its workers."""
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(child, number)
+    signal.alarm(_GRACE)
+
+
+def _kill(child: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
 
 
 if __name__ == "__main__":
