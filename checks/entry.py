@@ -55,7 +55,7 @@ def run() -> None:
 def command() -> None:
     """A command in this process, which another one started to wait for it."""
     interruptible()
-    end_with_parent(signal.SIGTERM)
+    end_with_parent(signal.SIGKILL)  # an interrupt may be lost, and nobody is left to see to it
     from slotcheck.checks.cli import main
 
     main(prog_name="slotcheck")
@@ -66,7 +66,7 @@ def _check(writing: int, parent: int) -> None:
     os.setpgid(0, 0)  # Ctrl-C goes to the parent, which passes it on: once
     try:
         interruptible()
-        end_with_parent(signal.SIGTERM)
+        end_with_parent(signal.SIGKILL)  # an interrupt may be lost, and nobody is left to see to it
         if os.getppid() != parent:
             sys.exit(_UNDETERMINED)  # it has ended already
         # Imported here and not above: that takes a second, in which Ctrl-C is to be told like at any other time.
