@@ -36,7 +36,13 @@ def run() -> None:
     os.close(writing)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: _pass_on(child, number))
-    signal.signal(signal.SIGALRM, lambda *_: _kill(child))
+    overdue: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        overdue.append(number)
+        _kill(child)
+
+    signal.signal(signal.SIGALRM, end)
     _, status = os.waitpid(child, 0)
     os.set_blocking(reading, False)  # a process that the child left behind may hold the other end open
     try:
@@ -48,6 +54,8 @@ def run() -> None:
         sys.exit(code)
     ended = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
     told = f"slotcheck: the process that checked was ended {ended}, before a verdict; the subject may have ended it"
+    if overdue:
+        told = f"slotcheck: interrupted, and the process that checked did not end within {_GRACE} s"
     print(f"{told}: undetermined", file=sys.stderr)
     sys.exit(_UNDETERMINED)
 

@@ -100,6 +100,23 @@ def test_whatever_ends_a_command_leaves_no_process_behind(
     wait_until(lambda: not any(runs(int(pid)) for pid in pids.read_text().split()))
 
 
+DEAF = (
+    "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen('there', 'w').close()\ntime.sleep(600)\n"
+)
+
+
+def test_a_command_that_does_not_end_when_it_is_asked_to_is_ended_and_told_so(tmp_path: Path) -> None:
+    (tmp_path / "my.py").write_text(DEAF)
+    program = "from slotcheck.checks import entry; entry._GRACE = 1; entry.run()"
+    command = [sys.executable, "-c", program, "check", "--subject", "my:Pool"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as asked:
+        wait_until((tmp_path / "there").exists)
+        asked.terminate()
+        _, told = asked.communicate(timeout=60)
+    assert asked.returncode == 3
+    assert told == "slotcheck: interrupted, and the process that checked did not end within 1 s: undetermined\n"
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_results_come_in_the_order_of_the_work(jobs: int) -> None:
     assert list(in_order(slow_first, range(5), jobs=jobs)) == [0, 1, 4, 9, 16]
